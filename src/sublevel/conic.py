@@ -1,0 +1,50 @@
+"""One linear function maximised over a convex (or mixed-integer) description.
+
+This is the independent road to a worst case: where a closed form exists it is used
+instead, and tests compare the two.
+"""
+
+import cvxpy as cp
+import numpy as np
+
+from .checks import Array
+from .errors import EmptySet, SolverFailed, Unbounded
+
+
+def maximise(
+    direction: Array,
+    outcome: cp.Variable,
+    constraints: list[cp.Constraint],
+    owner: str,
+) -> Array:
+    """The outcome, of the shape of `direction`, that maximises `direction @ outcome`.
+
+    Raises EmptySet, Unbounded or SolverFailed, each naming `owner`. An inaccurate
+    solution counts as a failure: a worst case that is nearly right is not one.
+    """
+    # A unit direction keeps the solver's absolute tolerances meaningful.
+    length = float(np.linalg.norm(direction))
+    problem = cp.Problem(
+        cp.Maximize((direction / length if length > 0 else direction) @ outcome),
+        constraints,
+    )
+    solver = cp.HIGHS if problem.is_mixed_integer() else cp.CLARABEL
+    try:
+        problem.solve(solver=solver)
+    except cp.error.SolverError as error:
+        raise SolverFailed(
+            f"{solver} failed on the worst case over {owner}: {error}"
+        ) from error
+    if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
+        raise EmptySet(f"{owner} is empty: no outcome satisfies all its conditions.")
+    if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
+        raise Unbounded(
+            f"The worst case over {owner} is infinite: the set is unbounded in the "
+            "direction asked for. Intersect it with a bounded set such as Box."
+        )
+    if problem.status != cp.OPTIMAL or outcome.value is None:
+        raise SolverFailed(
+            f"{solver} stopped with status {problem.status!r} on the worst case over "
+            f"{owner}."
+        )
+    return np.asarray(outcome.value, dtype=float)

@@ -1,0 +1,23 @@
+"""A convex function written for a solver: a value and the constraints it needs."""
+
+from dataclasses import dataclass, field
+
+import cvxpy as cp
+
+
+@dataclass(frozen=True)
+class Epigraph:
+    """A convex CVXPY expression, exact where its constraints hold.
+
+    The function it stands for is the least `value` over everything that satisfies
+    `constraints`; it is +inf where nothing does.
+
+    Examples
+    --------
+    >>> slope = cp.Variable(2)
+    >>> Epigraph(cp.sum_squares(slope), [cp.abs(slope) <= 1]).value.is_convex()
+    True
+    """
+
+    value: cp.Expression
+    constraints: list[cp.Constraint] = field(default_factory=list)

@@ -1,0 +1,43 @@
+"""Every exception and warning of the library.
+
+A message says who complains (the owner), what was given, the rule, and the way out:
+``Owner(argument=...) must be <rule>, got <value>. <Way out>.``
+"""
+
+from sklearn.exceptions import NotFittedError
+
+
+class SublevelError(Exception):
+    """Root of every error this library raises on purpose."""
+
+
+class InvalidParameter(SublevelError, ValueError):
+    """The caller passed something the rule named in the message forbids."""
+
+
+class UnseenClass(InvalidParameter):
+    """A label was given that the classifier has never seen."""
+
+
+class NotCalibrated(SublevelError, NotFittedError):
+    """A set was asked for before its budget was calibrated."""
+
+
+class EmptySet(SublevelError, ValueError):
+    """No outcome satisfies all the conditions of the set."""
+
+
+class Unbounded(SublevelError, ValueError):
+    """The worst case is infinite in the direction asked for."""
+
+
+class SolverFailed(SublevelError, RuntimeError):
+    """A solver stopped without an answer; the message has its name and status."""
+
+
+class MissingExtra(SublevelError, ImportError):
+    """An optional dependency is needed; the message has the install command."""
+
+
+class InfiniteBudget(UserWarning):
+    """The calibration sample is too small for a finite budget at the level asked."""
