@@ -50,7 +50,8 @@ class NormBall:
 
     def worst_case(self, direction: Array) -> Array:
         """A point of the ball that maximises `direction @ y`; the radius is finite."""
-        return self.center + self._stretch(self.radius * self._aligned(direction))
+        unit = aligned(self._slope(direction), self.order)
+        return self.center + self._stretch(self.radius * unit)
 
     def support(self, direction: Array) -> float:
         """Largest value of `direction @ y` over the ball."""
@@ -100,16 +101,22 @@ class NormBall:
             return self.scale * unit
         return np.asarray(unit @ self.scale.T)
 
-    def _aligned(self, direction: Array) -> Array:
-        """The unit vector of the norm that is most aligned with the direction."""
-        slope = self._slope(direction)
-        if not slope.any():
-            return np.zeros_like(slope)
-        if self.order == 2:
-            return np.asarray(slope / np.linalg.norm(slope))
-        if self.order == inf:
-            return np.sign(slope)
-        corner = np.zeros_like(slope)
-        steepest = int(np.argmax(np.abs(slope)))
-        corner[steepest] = np.sign(slope[steepest])
-        return corner
+
+def aligned(slope: Array, order: float) -> Array:
+    """The unit vectors of the norm that go furthest along each slope, shape (..., m).
+
+    A slope of zero gets the zero vector.
+
+    Examples
+    --------
+    >>> aligned(np.array([3.0, -4.0]), 2), aligned(np.array([3.0, -4.0]), 1)
+    (array([ 0.6, -0.8]), array([ 0., -1.]))
+    """
+    if order == inf:
+        return np.sign(slope)
+    if order == 2:
+        length = np.linalg.norm(slope, axis=-1, keepdims=True)
+        return np.asarray(slope / np.where(length > 0, length, 1.0))
+    steepest = np.argmax(np.abs(slope), axis=-1)[..., None]
+    chosen = np.arange(slope.shape[-1]) == steepest
+    return np.where(chosen, np.sign(slope), 0.0)

@@ -9,16 +9,16 @@ where a closed form exists.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from math import inf, pi
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
-from scipy.special import gammaln
 
 from ..checks import Array, as_outcomes, as_vector
 from ..conic import maximise
 from ..errors import InvalidParameter, Unbounded
+from .uniform import hit_and_run, middle, polar_volume
 
 if TYPE_CHECKING:
     from .intersection import Intersection
@@ -132,82 +132,29 @@ class UncertaintySet(ABC):
             return inf
 
     def _basis(self) -> Array:
-        """Orthonormal directions, shape (dim, k), that span the affine hull."""
+        """Orthonormal directions, shape (dim, k), that span the affine hull.
+
+        Sets of finitely many outcomes have none: their volume is a number.
+        """
         return np.eye(self.dim)
 
     def _interior(self) -> Array:
-        """A point well inside: the mean of the worst cases along the basis."""
-        basis = self._basis()
-        ends = [self._worst_case(sign * axis) for axis in basis.T for sign in (1, -1)]
-        return np.asarray(np.mean(ends, axis=0))
+        """A point of the relative interior, shape (dim,)."""
+        return middle(self)
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        # Hit-and-run: `size` independent chains from one interior point. The point on
-        # each chord is drawn by shrinking an interval until it lands inside, which
-        # keeps the uniform law without knowing where the chord ends.
-        basis = self._basis()
-        start = self._interior()
-        lower, upper = self.bounds()
-        reach = float(np.linalg.norm(upper - lower))
-        points = np.tile(start, (size, 1))
-        for _ in range(30 + 10 * basis.shape[1]):
-            step = rng.normal(size=(size, basis.shape[1])) @ basis.T
-            step /= np.linalg.norm(step, axis=1, keepdims=True)
-            points = self._chord_step(points, step, reach, rng)
-        return points
+        return hit_and_run(self, size, rng)
 
-    def _chord_step(
-        self, points: Array, step: Array, reach: float, rng: np.random.Generator
-    ) -> Array:
-        low, high = np.full(len(points), -reach), np.full(len(points), reach)
-        moved = points.copy()
-        waiting = np.arange(len(points))
-        for _ in range(200):
-            if waiting.size == 0:
-                break
-            shift = rng.uniform(low[waiting], high[waiting])
-            trial = points[waiting] + shift[:, None] * step[waiting]
-            inside = np.asarray(self._contains(trial, TOLERANCE), dtype=bool)
-            moved[waiting[inside]] = trial[inside]
-            ahead = waiting[~inside & (shift > 0)]
-            high[ahead] = shift[~inside & (shift > 0)]
-            behind = waiting[~inside & (shift <= 0)]
-            low[behind] = shift[~inside & (shift <= 0)]
-            waiting = waiting[~inside]
-        return moved
+    def _volume(self) -> float:
+        return polar_volume(self)
 
-    def _volume(self, directions: int = 40_000) -> float:
-        # In polar coordinates the volume is that of the unit ball times the mean of
-        # reach(direction)^k over uniform directions, for a set star-shaped around its
-        # interior point. Stretching each axis to comparable width tames the variance.
-        basis = self._basis()
-        k = basis.shape[1]
-        center = self._interior()
-        widths = np.array(
-            [self._support(axis) + self._support(-axis) for axis in basis.T]
-        )
-        if (widths <= 0).any():
-            return 0.0
-        rng = np.random.default_rng(0)
-        angle = rng.normal(size=(directions, k))
-        angle /= np.linalg.norm(angle, axis=1, keepdims=True)
-        step = (angle * widths) @ basis.T
-        reach = self._reach(center, step)
-        log_unit = k / 2 * np.log(pi) - gammaln(k / 2 + 1)
-        return float(np.mean(reach**k) * np.exp(log_unit) * np.prod(widths))
+    def _listed(self) -> Array | None:
+        """Every outcome, shape (n, dim), of a set of few outcomes; otherwise None."""
+        return None
 
-    def _reach(self, center: Array, step: Array) -> Array:
-        # Every step is at least 1/sqrt(k) of the width along one axis, so no point
-        # further than sqrt(k) steps is inside.
-        low = np.zeros(len(step))
-        high = np.full(len(step), np.sqrt(step.shape[1]))
-        for _ in range(40):
-            middle = (low + high) / 2
-            inside = np.asarray(
-                self._contains(center + middle[:, None] * step, 0.0), dtype=bool
-            )
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        return low
+    def _parts(self) -> tuple[UncertaintySet, ...]:
+        """Sets that have constraints, of which this one is the union."""
+        return (self,)
 
     def _direction(self, direction: Any) -> Array:
         return as_vector(type(self).__name__, "direction", direction, self.dim)

@@ -1,0 +1,37 @@
+"""Sublevel: calibrated uncertainty sets from any model and its loss.
+
+    sets = sl.LossSet(model, loss="squared").fit(X_train, Y_train)
+    sets.calibrate(X_cal, Y_cal, alpha=0.1)
+    U = sets.predict_set(X_new)[0]
+"""
+
+from typing import Any
+
+from . import errors, guarantees, losses, predictions, sets
+from .loss_set import LossSet
+from .predictions import ModelBlocks, Prediction, SharedModel
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LossSet",
+    "ModelBlocks",
+    "Prediction",
+    "SharedModel",
+    "errors",
+    "guarantees",
+    "losses",
+    "plots",
+    "predictions",
+    "sets",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load plots and testing when they are first asked for."""
+    if name in ("plots", "testing"):
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,206 @@
+"""The promise that comes with a budget, in words a team can show an auditor.
+
+A budget is a number; what it is worth depends on what was random, what was assumed and
+how many scores it was read from. The certificate keeps all of that next to the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import inf, isinf
+from textwrap import fill
+from typing import Any
+
+from scipy.special import betaincinv
+
+from ..checks import require_level
+from ..errors import InvalidParameter
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a budget promises, for whom, and under which assumptions.
+
+    Parameters
+    ----------
+    guarantee : str
+        Name of the guarantee, such as "Marginal".
+    alpha : float
+        Violation level promised: a new score exceeds the budget with probability at
+        most alpha. 1.0 if nothing is promised.
+    confidence : float or None
+        Probability, over the calibration draw, that the promise holds; None if it
+        holds on average over the calibration draw.
+    budget : float
+        Loss level the promise is about; inf if the sample cannot support a finite one.
+    sample_size, minimum_sample_size : int
+        Calibration scores used, and the fewest that give a finite budget.
+    rank : int or None
+        The budget is the rank-th smallest score; None if it is not one of them.
+    random : str
+        One sentence: what is random in the probability.
+    assumptions : tuple of str
+        What must be true of the data for the promise to hold.
+    reference : str
+        Author, year, theorem.
+    heuristic : bool
+        True if no theorem backs the level.
+    note : str
+        Anything else the reader must know; the way out if the budget is infinite.
+    beta_law : bool
+        Whether the realised violation rate follows the Beta law of
+        `violation_interval`, given the rank.
+
+    Examples
+    --------
+    >>> from sublevel.guarantees import Marginal
+    >>> certificate = Marginal().calibrate(range(1, 20), alpha=0.1).certificate
+    >>> certificate.budget, certificate.rank, certificate.sample_size
+    (18.0, 18, 19)
+    >>> print(certificate)  # doctest: +ELLIPSIS
+    Marginal: a new outcome leaves its set with probability at most 0.1,
+    on average over the calibration draw.
+      budget              18
+      calibration scores  19 (9 needed)
+      order statistic     18 of 19
+      realised violation  0.01903 to 0.2264 in 90 % of calibration draws
+      what is random      The calibration sample and the new outcome with its context.
+    ...
+    """
+
+    guarantee: str
+    alpha: float
+    confidence: float | None
+    budget: float
+    sample_size: int
+    minimum_sample_size: int
+    rank: int | None
+    random: str
+    assumptions: tuple[str, ...]
+    reference: str
+    heuristic: bool = False
+    note: str = ""
+    beta_law: bool = True
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the budget excludes anything at all.
+
+        Examples
+        --------
+        >>> from sublevel.guarantees import Marginal
+        >>> Marginal().calibrate(range(9), alpha=0.1).certificate.is_finite
+        True
+        """
+        return self.budget < inf
+
+    def violation_interval(self, level: float = 0.9) -> tuple[float, float]:
+        """Central interval of the violation rate that this very calibration achieves.
+
+        Given the calibration sample, the probability that a new score exceeds the
+        i-th smallest of N independent scores of a continuous distribution is
+        Beta(N + 1 - i, i) distributed; with ties it is only smaller (Vovk
+        2012, Proposition 2b).
+
+        Parameters
+        ----------
+        level : float
+            Share of calibration draws whose violation rate lies in the interval.
+
+        Examples
+        --------
+        >>> from sublevel.guarantees import Marginal
+        >>> certificate = Marginal().calibrate(range(500), alpha=0.1).certificate
+        >>> low, high = certificate.violation_interval()
+        >>> round(low, 3), round(high, 3)
+        (0.079, 0.123)
+        """
+        require_level("Certificate.violation_interval", level=level)
+        if not self.is_finite:
+            return 0.0, 0.0
+        if self.rank is None or not self.beta_law:
+            raise InvalidParameter(
+                f"Certificate.violation_interval() must be asked of a budget that is "
+                f"an order statistic of independent scores, got {self.guarantee} with "
+                f"rank={self.rank}. Estimate the violation rate on a test sample."
+            )
+        shape = (self.sample_size + 1 - self.rank, self.rank)
+        tail = (1 - level) / 2
+        return float(betaincinv(*shape, tail)), float(betaincinv(*shape, 1 - tail))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as plain JSON values; infinities become "inf" and "-inf".
+
+        Examples
+        --------
+        >>> import json
+        >>> from sublevel.guarantees import Marginal
+        >>> certificate = Marginal().calibrate([1.0, 2.0], alpha=0.5).certificate
+        >>> json.loads(json.dumps(certificate.to_dict()))["budget"]
+        2.0
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["assumptions"] = list(self.assumptions)
+        if isinf(self.budget):
+            values["budget"] = str(self.budget)
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Certificate:
+        """The certificate that `to_dict` wrote.
+
+        Examples
+        --------
+        >>> from sublevel.guarantees import Certificate, Marginal
+        >>> certificate = Marginal().calibrate([1.0, 2.0], alpha=0.5).certificate
+        >>> Certificate.from_dict(certificate.to_dict()) == certificate
+        True
+        """
+        known = dict(values)
+        known["assumptions"] = tuple(known["assumptions"])
+        known["budget"] = float(known["budget"])
+        return cls(**known)
+
+    def __str__(self) -> str:
+        return "\n".join([_claim(self), *(_row(*row) for row in _rows(self))])
+
+
+def _claim(certificate: Certificate) -> str:
+    """The promise in one sentence."""
+    how_sure = (
+        "on average"
+        if certificate.confidence is None
+        else f"with confidence {certificate.confidence:g}"
+    )
+    return (
+        f"{certificate.guarantee}: a new outcome leaves its set with probability at "
+        f"most {certificate.alpha:.6g},\n{how_sure} over the calibration draw."
+    )
+
+
+def _rows(certificate: Certificate) -> list[tuple[str, str]]:
+    """The facts behind the promise, each with its label."""
+    size, rank = certificate.sample_size, certificate.rank
+    rows = [
+        ("budget", f"{certificate.budget:.6g}"),
+        ("calibration scores", f"{size} ({certificate.minimum_sample_size} needed)"),
+    ]
+    if certificate.heuristic:
+        rows.append(("heuristic", "no theorem backs this level"))
+    if rank is not None:
+        rows.append(("order statistic", f"{rank} of {size}"))
+    if rank is not None and certificate.beta_law and certificate.is_finite:
+        low, high = certificate.violation_interval(0.9)
+        law = f"{low:.4g} to {high:.4g} in 90 % of calibration draws"
+        rows.append(("realised violation", law))
+    rows.append(("what is random", certificate.random))
+    rows += [("assumption", sentence) for sentence in certificate.assumptions]
+    rows.append(("reference", certificate.reference))
+    return rows + ([("note", certificate.note)] if certificate.note else [])
+
+
+def _row(label: str, text: str) -> str:
+    """A label in a column of its own, the text wrapped beside it."""
+    lead = f"  {label:<20}"
+    return fill(text, 88, initial_indent=lead, subsequent_indent=" " * len(lead))

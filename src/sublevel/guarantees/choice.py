@@ -1,0 +1,38 @@
+"""From the name of a guarantee to the guarantee."""
+
+from typing import Any
+
+from ..errors import InvalidParameter
+from .calibration import Guarantee
+from .marginal import Marginal
+from .pac import PAC
+
+_BY_NAME: dict[str, type[Marginal] | type[PAC]] = {"marginal": Marginal, "pac": PAC}
+
+
+def get(guarantee: Any) -> Guarantee:
+    """The guarantee meant by a name, or the object itself if it can calibrate.
+
+    Parameters
+    ----------
+    guarantee : str or object
+        "marginal", "pac", or any object with a `calibrate` method.
+
+    Examples
+    --------
+    >>> from sublevel.guarantees import PAC, get
+    >>> get("marginal")
+    Marginal()
+    >>> get(PAC(delta=0.01))
+    PAC(delta=0.01, candidates=1)
+    """
+    if isinstance(guarantee, str) and guarantee in _BY_NAME:
+        return _BY_NAME[guarantee]()
+    if not isinstance(guarantee, type) and hasattr(guarantee, "calibrate"):
+        passed: Guarantee = guarantee
+        return passed
+    choices = " or ".join(f'"{name}"' for name in _BY_NAME)
+    raise InvalidParameter(
+        f"guarantee must be {choices}, or an object with a calibrate method such as "
+        f"sublevel.guarantees.PAC(delta=0.01), got {guarantee!r}."
+    )

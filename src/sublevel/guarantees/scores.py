@@ -1,0 +1,67 @@
+"""Reading calibration scores: one pass, one copy, no second temporary.
+
+A calibration sample may hold tens of millions of scores, so NaN is not looked for
+element by element: NaN sorts last and survives a maximum, and either shows it for free.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..checks import Array
+from ..errors import InvalidParameter
+
+
+def as_scores(owner: str, scores: Any) -> Array:
+    """Scores as a float vector, without a copy where they already are one."""
+    try:
+        vector = np.asarray(scores, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"{owner}(scores=...) must be numeric, got "
+            f"{type(scores).__name__}: {error}."
+        ) from error
+    if vector.ndim != 1 or vector.size == 0:
+        raise InvalidParameter(
+            f"{owner}(scores=...) must be a non-empty vector, one score per "
+            f"calibration outcome, got shape {vector.shape}."
+        )
+    return vector
+
+
+def order_statistic(owner: str, scores: Array, rank: int) -> float:
+    """The rank-th smallest score, counted from 1."""
+    partitioned = np.partition(scores, rank - 1)
+    if np.isnan(partitioned[rank - 1 :].max()):
+        _refuse_nan(owner, scores)
+    return float(partitioned[rank - 1])
+
+
+def count_within(owner: str, scores: Array, budget: float) -> int:
+    """How many scores are at most the budget."""
+    require_no_nan(owner, scores)
+    return int(np.count_nonzero(scores <= budget))
+
+
+def require_no_nan(owner: str, scores: Array) -> None:
+    """No score may be NaN; infinities are allowed."""
+    if np.isnan(scores.max()):
+        _refuse_nan(owner, scores)
+
+
+def as_budget(owner: str, budget: Any) -> float:
+    """A budget to be judged: any number but NaN, infinities included."""
+    if not np.isscalar(budget) or isinstance(budget, str) or np.isnan(budget):
+        raise InvalidParameter(
+            f"{owner}.promise(budget=...) must be a number, got {budget!r}."
+        )
+    return float(budget)  # type: ignore[arg-type]
+
+
+def _refuse_nan(owner: str, scores: Array) -> None:
+    row = int(np.flatnonzero(np.isnan(scores))[0])
+    raise InvalidParameter(
+        f"{owner}(scores=...) must be free of NaN, got nan at row {row}. "
+        f"Find out why the model or the loss has no value there; a dropped row is no "
+        f"longer a random one."
+    )

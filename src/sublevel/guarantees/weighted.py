@@ -1,0 +1,249 @@
+"""Weighted coverage: contexts that are distributed differently where we deploy.
+
+With w(X) the density ratio of deployment contexts to calibration contexts,
+
+    budget(X) = inf{r : sum_p w_p 1{Z_p <= r} >= (1 - alpha)(sum_p w_p + w(X))}.
+
+The new outcome counts among the scores with its own weight, so a context unlike the
+calibration contexts has a larger budget, and an infinite one if it outweighs them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..checks import Array, freeze, require_level
+from ..errors import InvalidParameter
+from .calibration import warn_if_infinite
+from .certificate import Certificate
+from .marginal import Marginal
+from .scores import as_budget, as_scores, require_no_nan
+
+#: Weight sums this close, relatively, count as equal. The level moves by no more, and
+#: equal weights give the same budget as `Marginal`, whatever the rounding.
+TOLERANCE = 1e-12
+
+_RANDOM = (
+    "The calibration sample and a new outcome whose context is drawn from the "
+    "deployment distribution."
+)
+_ASSUMPTIONS = (
+    "The calibration outcomes and the new one are independent.",
+    "The density ratio is the true one, up to a factor; an error costs at most half "
+    "the mean absolute error of the normalised ratio.",
+    "The outcome given its context is distributed alike in calibration and deployment.",
+    "The calibration outcomes had no part in choosing model, loss, set or density "
+    "ratio.",
+)
+
+
+@dataclass(frozen=True)
+class WeightedCalibration:
+    """A budget that depends on the context through its density ratio.
+
+    Parameters
+    ----------
+    budget : float
+        Budget at a context of median calibration weight; `at` has each context's own.
+    certificate : Certificate
+        What `at` promises; its budget is the one above.
+    density_ratio : callable
+        From X of n rows to n weights.
+    alpha : float
+        Violation level.
+    scores : array of shape (N,)
+        Calibration scores in increasing order.
+    cumulative : array of shape (N,)
+        Weight of the scores up to each of them, in units of the largest weight.
+    unit : float
+        The largest calibration weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sublevel.guarantees import Weighted
+    >>> X = np.array([[1.0], [1.0], [1.0], [2.0]])
+    >>> shift = Weighted(density_ratio=lambda X: X[:, 0])
+    >>> calibration = shift.calibrate([1.0, 2.0, 3.0, 4.0], alpha=0.5, X=X)
+    >>> calibration.at(np.array([[1.0], [4.0], [9.0]]), 3)
+    array([ 3.,  4., inf])
+    """
+
+    budget: float
+    certificate: Certificate
+    density_ratio: Callable[[Any], Any] = field(repr=False)
+    alpha: float
+    scores: Array = field(repr=False)
+    cumulative: Array = field(repr=False)
+    unit: float
+
+    def at(self, X: Any, n: int) -> Array:
+        """The budget at each of the n rows of X, shape (n,)."""
+        weights = read_weights(self.density_ratio, X, n) / self.unit
+        return budgets_at(weights, self.alpha, self.scores, self.cumulative)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """The marginal promise, on average over deployment contexts that have shifted.
+
+    Only the distribution of the contexts may differ between calibration and
+    deployment, not that of the outcome given its context.
+
+    Parameters
+    ----------
+    density_ratio : callable
+        From X of n rows to n weights, at least 0: how much likelier each context is in
+        deployment than in calibration. Any common factor cancels.
+
+    References
+    ----------
+    Tibshirani, Barber, Candes and Ramdas (2019), Corollary 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sublevel.guarantees import Weighted
+    >>> X = np.linspace(0, 1, 99)[:, None]
+    >>> shift = Weighted(density_ratio=lambda X: np.exp(X[:, 0]))
+    >>> shift.calibrate(np.arange(99), alpha=0.1, X=X).budget
+    93.0
+    >>> round(shift.promise(np.arange(99), budget=93, X=X).alpha, 3)
+    0.088
+    >>> shift.minimum_sample_size(0.1)
+    9
+    """
+
+    density_ratio: Callable[[Any], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.density_ratio):
+            raise InvalidParameter(
+                f"Weighted(density_ratio=...) must be a function of X, got "
+                f"{self.density_ratio!r}."
+            )
+
+    def calibrate(
+        self, scores: Any, alpha: float, X: Any = None
+    ) -> WeightedCalibration:
+        """Budgets for contexts distributed as the density ratio says.
+
+        Parameters
+        ----------
+        scores : array of shape (N,)
+            Loss of each calibration outcome, from a model that has not seen it.
+        alpha : float
+            Violation level, strictly between 0 and 1.
+        X : array or table of N rows
+            The calibration contexts, for their weights.
+        """
+        require_level("Weighted", alpha=alpha)
+        vector, weights = self._weighted(scores, X)
+        unit = float(weights.max())
+        order = np.argsort(vector, kind="stable")
+        ordered, cumulative = vector[order], np.cumsum(weights[order] / unit)
+        middle = np.array([np.median(weights) / unit])
+        budget = float(budgets_at(middle, alpha, ordered, cumulative)[0])
+        certificate = self._certificate(alpha, budget, weights)
+        warn_if_infinite(certificate)
+        values = freeze(ordered), freeze(cumulative)
+        return WeightedCalibration(
+            budget, certificate, self.density_ratio, float(alpha), *values, unit
+        )
+
+    def promise(self, scores: Any, budget: float, X: Any = None) -> Certificate:
+        """What a budget fixed in advance promises on average over deployment contexts.
+
+        The level at a context of weight w is 1 - sum_p w_p 1{Z_p <= budget} / (sum_p
+        w_p + w); it is averaged over the calibration contexts in proportion to their
+        weights, as a sample of the deployment contexts.
+        """
+        limit = as_budget("Weighted", budget)
+        vector, weights = self._weighted(scores, X)
+        total = weights.sum()
+        covered = weights[vector <= limit].sum()
+        uncovered = np.average(1 - covered / (total + weights), weights=weights)
+        alpha = min(1.0, float(uncovered)) if limit < inf else 0.0
+        certificate = self._certificate(alpha, limit, weights)
+        level = "The budget was given, not calibrated: the level is right on average."
+        return replace(certificate, note=f"{level} {certificate.note}")
+
+    def minimum_sample_size(self, alpha: float) -> int:
+        """The fewest calibration scores for a finite budget, if weights are equal."""
+        return Marginal().minimum_sample_size(alpha)
+
+    def _weighted(self, scores: Any, X: Any) -> tuple[Array, Array]:
+        vector = as_scores("Weighted", scores)
+        require_no_nan("Weighted", vector)
+        weights = read_weights(self.density_ratio, X, vector.size)
+        if not weights.any():
+            raise InvalidParameter(
+                "Weighted(density_ratio=...) must be positive somewhere on the "
+                "calibration contexts, got weights that are all zero. The deployment "
+                "contexts must be among those calibrated on."
+            )
+        return vector, weights
+
+    def _certificate(self, alpha: float, budget: float, weights: Array) -> Certificate:
+        needed = self.minimum_sample_size(alpha) if 0 < alpha < 1 else 0
+        return Certificate(
+            guarantee="Weighted",
+            alpha=float(alpha),
+            confidence=None,
+            budget=budget,
+            sample_size=weights.size,
+            minimum_sample_size=needed,
+            rank=None,
+            random=_RANDOM,
+            assumptions=_ASSUMPTIONS,
+            reference="Tibshirani, Barber, Candes and Ramdas (2019), Corollary 1",
+            note=_note(alpha, budget, weights),
+        )
+
+
+def budgets_at(weights: Array, alpha: float, scores: Array, cumulative: Array) -> Array:
+    """The budget at contexts of these weights, from the sorted scores."""
+    reach = (1 - alpha) * (cumulative[-1] + weights) * (1 - TOLERANCE)
+    budgets: Array = np.append(scores, inf)[np.searchsorted(cumulative, reach)]
+    return budgets
+
+
+def read_weights(density_ratio: Callable[[Any], Any], X: Any, n: int) -> Array:
+    """The weight of each of the n rows of X, shape (n,)."""
+    if X is None:
+        raise InvalidParameter(
+            "Weighted(density_ratio=...) must be given the contexts, got X=None. "
+            "Pass X, one row for each score."
+        )
+    weights = np.asarray(density_ratio(X), dtype=float)
+    if weights.shape != (n,):
+        raise InvalidParameter(
+            f"Weighted(density_ratio=...) must give one weight for each of the {n} "
+            f"rows, got shape {weights.shape}."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise InvalidParameter(
+            f"Weighted(density_ratio=...) must be finite and at least 0, got "
+            f"{weights[bad[0]]} at row {bad[0]}."
+        )
+    return weights
+
+
+def _note(alpha: float, budget: float, weights: Array) -> str:
+    total = float(weights.sum())
+    effective = total**2 / float(weights @ weights)
+    size = f"Effective sample size {effective:.1f} of {weights.size}."
+    if alpha >= 1:
+        return size
+    largest = total * alpha / (1 - alpha)
+    if budget < inf:
+        return f"{size} The budget is finite where the density ratio is <= {largest:g}."
+    return (
+        f"Weighted(alpha={alpha:g}): the budget is infinite at a context of median "
+        f"weight, and wherever the density ratio exceeds {largest:g}. Add calibration "
+        f"data like the deployment contexts or raise alpha. {size}"
+    )

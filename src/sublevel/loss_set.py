@@ -1,0 +1,285 @@
+"""LossSet: the estimator where a model, its loss and a guarantee meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+
+from . import guarantees, losses
+from .checks import Array, require_level
+from .cross_calibration import cross_calibrate
+from .efficiency import mean_width
+from .errors import InvalidParameter, NotCalibrated
+from .fingerprint import fingerprint
+from .fitting import as_model, count_rows, fit_model, out_of_fold
+from .predictions import (
+    AnyPrediction,
+    Labels,
+    ModelBlocks,
+    column_names,
+    is_fitted,
+    outcomes_of,
+    predict,
+)
+from .set_batch import SetBatch, UnionBatch
+from .tags import copy_tags
+
+
+def _model_has(name: str) -> Any:
+    def check(sets: LossSet) -> bool:
+        return hasattr(getattr(sets, "model_", sets.model), name)
+
+    return check
+
+
+class LossSet(BaseEstimator):  # type: ignore[misc]
+    """Calibrated uncertainty sets from any model and its loss.
+
+    The set at covariates X holds the outcomes whose loss, given the model's
+    prediction, is at most a budget; the budget is calibrated on data so that the next
+    outcome falls outside with probability at most alpha (Bertsimas & Boucher).
+
+    Parameters
+    ----------
+    model : estimator, torch module, callable, or a list of these
+        A list holds one model a column of Y (see ModelBlocks for wider blocks). A
+        callable or torch module maps X to predictions, or to (location, scale).
+    loss : str, loss object or callable, default "squared"
+        A name in `sl.losses.NAMES`, a loss, or a function of (y, location) that
+        returns a convex CVXPY expression.
+
+    Attributes
+    ----------
+    model_, loss_ : the fitted model and the loss with its learned parameters
+    budget_ : float, or dict by group: the loss level
+    radius_ : float, or dict by group, or None: norm radius where the loss is a norm
+    certificate_ : Certificate: what is promised, and under which assumptions
+    scores_ : array of shape (n_calibration,): the calibration losses
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 3))
+    >>> Y = X[:, :2] + 0.1 * rng.normal(size=(600, 2))
+    >>> sets = LossSet(LinearRegression()).fit(X[:300], Y[:300])
+    >>> batch = sets.calibrate(X[300:], Y[300:], alpha=0.1).predict_set(X[:5])
+    >>> len(batch), batch[0].dim, bool(sets.radius_ < 0.3)
+    (5, 2, True)
+    """
+
+    def __init__(self, model: Any, loss: Any = "squared") -> None:
+        self.model = model
+        self.loss = loss
+
+    def fit(self, X: Any, Y: Any) -> LossSet:
+        """Train the model; a fitted one (or a FrozenEstimator) is left alone.
+
+        Open parameters of the loss (Combined weights, a Mahalanobis covariance) are
+        set here: from out-of-fold predictions if the model is trained here, from
+        predictions on X otherwise.
+
+        Parameters
+        ----------
+        X : covariates, handed to the model as they come
+        Y : array or DataFrame of shape (n,) or (n, m): numbers, or labels
+        """
+        model = as_model(self.model)
+        loss = losses.get(self.loss)
+        self._forget()
+        self.model_ = fit_model(model, X, Y)
+        trained_here = not is_fitted(model)
+        said = predict(self.model_, X, loss.needs) if loss.is_open else None
+        if said is not None:
+            outcome = outcomes_of(self.model_, said).encode(Y, "LossSet.fit")
+            if trained_here:
+                said = out_of_fold(model, X, Y, loss.needs, self.model_)
+            loss = loss.learn(said, outcome)
+        self.loss_ = loss
+        if trained_here or said is not None:
+            self._seen = fingerprint(X, Y)
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self.model_, name):
+                setattr(self, name, getattr(self.model_, name))
+        return self
+
+    def calibrate(
+        self, X: Any, Y: Any, alpha: float = 0.1, guarantee: Any = "marginal"
+    ) -> LossSet:
+        """Choose the budget so that outcomes fall outside with probability <= alpha.
+
+        Parameters
+        ----------
+        X, Y : data that played no part in training the model or choosing the loss
+        alpha : float in (0, 1), the violation level
+        guarantee : "marginal", "pac" or an object of `sl.guarantees`
+        """
+        require_level("LossSet.calibrate", alpha=alpha)
+        promise = guarantees.get(guarantee)
+        if isinstance(promise, guarantees.CVPlus):
+            return self._cross_calibrate(X, Y, alpha, promise)
+        self._ready()
+        if getattr(self, "_seen", None) == fingerprint(X, Y):
+            raise InvalidParameter(
+                "LossSet.calibrate(X, Y) must use data the model was not trained on, "
+                "got the training data: the promise would be void. Hold some rows "
+                "back, or use guarantee=sl.guarantees.CVPlus()."
+            )
+        self.scores_ = self.score_samples(X, Y)
+        self.folds_ = None
+        return self._keep(promise.calibrate(self.scores_, alpha, X), alpha, promise)
+
+    def score_samples(self, X: Any, Y: Any) -> Array:
+        """Loss of each outcome given the model's prediction, shape (n,)."""
+        said = self._predict(X)
+        outcomes = outcomes_of(self.model_, said)
+        vectors = outcomes.encode(Y, "LossSet")
+        if len(vectors) != count_rows(X):
+            raise InvalidParameter(
+                f"LossSet: X and Y must have as many rows, got {count_rows(X)} and "
+                f"{len(vectors)}."
+            )
+        self.outcomes_ = outcomes
+        self.names_ = outcomes.names(column_names(Y))
+        return np.asarray(self.loss_.score(said, vectors))
+
+    def predict_set(self, X: Any, budget: Any = None) -> Any:
+        """The uncertainty set at every row of X, as a sequence of set values.
+
+        Parameters
+        ----------
+        X : covariates of n contexts
+        budget : float or array of shape (n,), optional
+            Overrides the calibrated budget; the certificate does not speak of it.
+        """
+        if not hasattr(self, "calibration_") and budget is None:
+            raise NotCalibrated(
+                "LossSet.predict_set() needs a budget: call calibrate(X_cal, Y_cal, "
+                "alpha=0.1) first, on data the model was not trained on."
+            )
+        n = count_rows(X)
+        if budget is None:
+            budgets = self.calibration_.at(X, n)
+        else:
+            budgets = np.array(np.broadcast_to(budget, n), dtype=float)
+        index = getattr(X, "index", None)
+        if getattr(self, "folds_", None) is not None:
+            parts = [self._batch(m, loss, X, budgets, index) for m, loss in self.folds_]
+            return UnionBatch(tuple(parts))
+        self._ready()
+        return self._batch(self.model_, self.loss_, X, budgets, index)
+
+    def predict(self, X: Any) -> Any:
+        """The model's point prediction."""
+        self._ready()
+        if hasattr(self.model_, "predict") and not isinstance(self.model_, ModelBlocks):
+            return self.model_.predict(X)
+        said = self._predict(X)
+        point = said.point
+        blocks = outcomes_of(self.model_, said).blocks
+        if not any(isinstance(block, Labels) for block in blocks):
+            return point
+        columns, start = [], 0
+        for block in blocks:
+            part = point[:, start : start + block.width]
+            start += block.width
+            if isinstance(block, Labels):
+                columns.append(block.classes[np.argmax(part, axis=1)][:, None])
+            else:
+                columns.append(part.astype(object))
+        found = np.concatenate(columns, axis=1)
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    @available_if(_model_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """The classifier's probabilities."""
+        self._ready()
+        return self.model_.predict_proba(X)
+
+    @available_if(_model_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """The classifier's margins."""
+        self._ready()
+        return self.model_.decision_function(X)
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Minus the mean width of 90 % sets, in standard deviations of Y.
+
+        Comparable across models and losses, so GridSearchCV can choose both: the
+        budget is the 90 % quantile of the losses on (X, Y), and the width is averaged
+        over contexts and random directions.
+        """
+        scores = self.score_samples(X, Y)
+        budget = np.quantile(scores, 0.9, method="higher")
+        vectors = self.outcomes_.encode(Y)
+        return -mean_width(self.predict_set(X, budget=budget), vectors)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        return copy_tags(super().__sklearn_tags__(), self.model)
+
+    # -- stages -------------------------------------------------------------------
+
+    def _ready(self) -> None:
+        """A model fitted elsewhere needs no fit; its loss must have no open ends."""
+        if hasattr(self, "model_"):
+            return
+        model = as_model(self.model)
+        if not is_fitted(model):
+            raise NotCalibrated(
+                f"This LossSet is not fitted yet: {type(model).__name__} has not been "
+                "trained. Call fit(X_train, Y_train) first."
+            )
+        self.model_, self.loss_ = model, losses.get(self.loss)
+
+    def _forget(self) -> None:
+        """A new model voids the calibration of the old one."""
+        for name in ("calibration_", "budget_", "radius_", "certificate_", "scores_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.folds_ = None
+        self._seen = None
+
+    def _predict(self, X: Any) -> AnyPrediction:
+        self._ready()
+        said = predict(self.model_, X, self.loss_.needs)
+        self.loss_.check(said)
+        return said
+
+    def _batch(
+        self, model: Any, loss: Any, X: Any, budgets: Array, index: Any
+    ) -> SetBatch:
+        said = predict(model, X, loss.needs)
+        loss.check(said)
+        outcomes = outcomes_of(model, said)
+        names = getattr(self, "names_", None) or outcomes.names(
+            [f"y{k}" for k in range(outcomes.columns)]
+        )
+        return SetBatch(loss, said, budgets, outcomes, names, index)
+
+    def _cross_calibrate(self, X: Any, Y: Any, alpha: float, promise: Any) -> LossSet:
+        model = as_model(self.model)
+        folds, scores = cross_calibrate(model, losses.get(self.loss), X, Y, promise)
+        if not hasattr(self, "model_"):
+            self.fit(X, Y)
+        self.folds_, self.scores_ = folds, scores
+        said = predict(folds[0][0], X, folds[0][1].needs)
+        self.outcomes_ = outcomes_of(folds[0][0], said)
+        self.names_ = self.outcomes_.names(column_names(Y))
+        return self._keep(promise.calibrate(scores, alpha), alpha, promise)
+
+    def _keep(self, calibration: Any, alpha: float, promise: Any) -> LossSet:
+        self.calibration_ = calibration
+        self.alpha_, self.guarantee_ = alpha, promise
+        self.budget_ = calibration.budget
+        self.certificate_ = calibration.certificate
+        if isinstance(self.budget_, dict):
+            self.radius_ = {g: self.loss_.radius(b) for g, b in self.budget_.items()}
+        else:
+            self.radius_ = self.loss_.radius(self.budget_)
+        return self

@@ -1,0 +1,93 @@
+"""Losses: what a model was trained to make small, and the shape of its sets."""
+
+from typing import Any
+
+from ..errors import InvalidParameter
+from .absolute import Absolute
+from .base import Loss
+from .combined import Combined
+from .cross_entropy import CrossEntropy
+from .custom import Custom
+from .epsilon_insensitive import EpsilonInsensitive
+from .gamma import Gamma
+from .gaussian import Gaussian
+from .hinge import Hinge
+from .huber import Huber
+from .labels import LabelLoss
+from .log_cosh import LogCosh
+from .mahalanobis import Mahalanobis
+from .nll import NLL
+from .pinball import Pinball
+from .poisson import Poisson
+from .separable import SeparableLoss, SmoothLoss
+from .squared import Squared
+from .zero_one import ZeroOne
+
+#: Losses that can be asked for by name.
+NAMES: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "mahalanobis": Mahalanobis,
+    "absolute": Absolute,
+    "huber": Huber,
+    "gaussian": Gaussian,
+    "nll": NLL,
+    "pinball": Pinball,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "log_cosh": LogCosh,
+    "poisson": Poisson,
+    "gamma": Gamma,
+    "cross_entropy": CrossEntropy,
+    "hinge": Hinge,
+    "zero_one": ZeroOne,
+}
+
+
+def get(loss: Any) -> Any:
+    """The loss meant by a name, a loss object or a CVXPY-convex callable.
+
+    Examples
+    --------
+    >>> get("huber")
+    Huber(weights=None, knee=1.0)
+    """
+    if isinstance(loss, str) and loss in NAMES:
+        return NAMES[loss]()
+    if isinstance(loss, type):
+        raise InvalidParameter(
+            f"loss must be an object, got the class {loss.__name__}. Say "
+            f"{loss.__name__}()."
+        )
+    if isinstance(loss, Loss) or hasattr(loss, "components"):
+        return loss
+    if callable(loss):
+        return Custom(loss)
+    raise InvalidParameter(
+        f"loss must be one of {sorted(NAMES)}, a loss object or a callable that "
+        f"returns a convex CVXPY expression, got {loss!r}."
+    )
+
+
+__all__ = [
+    "NAMES",
+    "NLL",
+    "Absolute",
+    "Combined",
+    "CrossEntropy",
+    "Custom",
+    "EpsilonInsensitive",
+    "Gamma",
+    "Gaussian",
+    "Hinge",
+    "Huber",
+    "LabelLoss",
+    "LogCosh",
+    "Loss",
+    "Mahalanobis",
+    "Pinball",
+    "Poisson",
+    "SeparableLoss",
+    "SmoothLoss",
+    "Squared",
+    "ZeroOne",
+    "get",
+]

@@ -1,0 +1,60 @@
+"""Absolute error: the loss of median regression, and the cross-polytope.
+
+    loss(y) = sum_j |y_j - prediction_j| / weight_j.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..epigraph import Epigraph
+from ..norm_ball import NormBall, aligned
+from .base import location_of, per_row
+from .separable import SeparableLoss
+
+
+@dataclass(frozen=True)
+class Absolute(SeparableLoss):
+    """Sum of absolute residuals, each divided by its weight.
+
+    Examples
+    --------
+    >>> Absolute().worst_case(np.zeros(2), 3.0, np.array([1.0, -2.0]))
+    array([ 0., -3.])
+    """
+
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """Absolute residuals."""
+        return np.abs(outcome - location_of(prediction))
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Weighted 1-norm."""
+        location = location_of(prediction)
+        return cp.norm1(cp.multiply(1 / self._weights(location), outcome - location))
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """prediction'v where weight_j |v_j| <= u, +inf elsewhere."""
+        location = location_of(prediction)
+        steep = cp.multiply(self._weights(location), cp.abs(slope))
+        return Epigraph(location @ slope, [steep <= multiplier])
+
+    def radius(self, budget: float) -> float:
+        """The budget itself."""
+        return float(budget)
+
+    def ball(self, prediction: Any, budget: float) -> NormBall:
+        """The cross-polytope."""
+        location = location_of(prediction)
+        return NormBall(location, self._weights(location), float(budget), 1)
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """All of the budget on the component where it pays most."""
+        location = location_of(prediction)
+        weights = self._weights(location)
+        step = aligned(weights * np.asarray(direction), 1)
+        return np.asarray(location + per_row(budget) * weights * step)

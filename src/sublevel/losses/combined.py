@@ -1,0 +1,238 @@
+"""Several losses in one: models of different kinds share one budget.
+
+    loss(y) = sum_b loss_b(y_b) / weight_b,   weight_b = mean training loss of block b.
+
+With these weights every block contributes one unit on average: the homoscedastic
+weighting of Kendall, Gal & Cipolla (2018), whose factor for classification cancels and
+whose constant, sum_b log(factor_b mean_b), calibration absorbs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, as_vector
+from ..conic import maximise
+from ..epigraph import Epigraph
+from ..errors import InvalidParameter
+from ..label_oracle import pareto_labels
+from .base import Loss
+from .labels import LabelLoss, split_blocks
+
+#: A block that was never wrong in training still gets a positive weight.
+LEAST_WEIGHT = 1e-9
+
+
+@dataclass(frozen=True)
+class Combined(Loss):
+    """Weighted sum of losses, one a block of components, each with its own model.
+
+    Parameters
+    ----------
+    losses : sequence of losses or their names
+    weights : tuple of positive floats, optional
+        If left open, LossSet.fit sets them to the mean out-of-fold training losses.
+
+    Examples
+    --------
+    >>> from sublevel.losses import Absolute, Squared
+    >>> from sublevel.predictions import JointPrediction, Prediction
+    >>> said = JointPrediction((Prediction(np.zeros(1)), Prediction(np.zeros(1))))
+    >>> loss = Combined([Squared(), Absolute()], weights=(4.0, 1.0))
+    >>> loss.components(said, np.array([2.0, 3.0]))
+    array([1., 3.])
+    """
+
+    losses: Any
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        from . import get
+
+        losses = tuple(get(loss) for loss in self.losses)
+        if not losses:
+            raise InvalidParameter("Combined(losses=...) must not be empty, got [].")
+        object.__setattr__(self, "losses", losses)
+        object.__setattr__(self, "needs", tuple(loss.needs for loss in losses))
+        if self.weights is None:
+            return
+        weights = as_vector("Combined", "weights", self.weights, len(losses))
+        if (weights <= 0).any():
+            raise InvalidParameter(
+                f"Combined(weights=...) must be positive, got {weights.min()}."
+            )
+        object.__setattr__(self, "weights", tuple(weights.tolist()))
+
+    def components(self, prediction: Any, outcome: Any) -> Array:
+        """Weighted loss of each block, shape (..., number of blocks)."""
+        blocks = self._blocks(prediction, outcome)
+        paid = [loss.score(said, y) / w for loss, w, said, y in blocks]
+        return np.stack(paid, axis=-1)
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Weighted sum of the blocks' expressions."""
+        blocks = self._blocks(prediction, outcome)
+        terms = [loss.expression(said, y) / w for loss, w, said, y in blocks]
+        return sum(terms[1:], terms[0])
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """Blocks' conjugates, each at the shared multiplier divided by its weight."""
+        duals = [
+            loss.conjugate(v, multiplier / w, said)
+            for loss, w, said, v in self._blocks(prediction, slope)
+        ]
+        value = sum((dual.value for dual in duals[1:]), duals[0].value)
+        return Epigraph(value, [c for dual in duals for c in dual.constraints])
+
+    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+        """The blocks' domains."""
+        blocks = self._blocks(prediction, outcome)
+        return [c for loss, _, said, y in blocks for c in loss.domain(said, y)]
+
+    def admits(self, prediction: Any, outcome: Array) -> Any:
+        """Whether each block is in its domain."""
+        blocks = self._blocks(prediction, outcome)
+        return np.all([loss.admits(said, y) for loss, _, said, y in blocks], axis=0)
+
+    def floor(self, prediction: Any) -> Array:
+        """Weighted sum of the blocks' least losses."""
+        blocks = self._blocks(prediction, prediction.point)
+        return np.asarray(sum(loss.floor(said) / w for loss, w, said, _ in blocks))
+
+    def check(self, prediction: Any) -> None:
+        """Every block's own check, and the weights must be known."""
+        for loss, _, said, _ in self._blocks(prediction, prediction.point):
+            loss.check(said)
+
+    @property
+    def exact_dual(self) -> bool:
+        """Whether every block's is."""
+        return all(loss.exact_dual for loss in self.losses)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether weights, or a block's own parameters, are still to be learned."""
+        return self.weights is None or any(loss.is_open for loss in self.losses)
+
+    def learn(self, prediction: Any, outcome: Array) -> Combined:
+        """The blocks' own parameters, then weights = mean training losses."""
+        parts = _split(outcome, prediction)
+        triples = zip(self.losses, prediction.parts, parts, strict=True)
+        losses = tuple(loss.learn(said, y) for loss, said, y in triples)
+        if self.weights is not None:
+            return replace(self, losses=losses)
+        triples = zip(losses, prediction.parts, parts, strict=True)
+        means = [float(np.mean(loss.score(said, y))) for loss, said, y in triples]
+        for loss, mean in zip(losses, means, strict=True):
+            if not mean >= 0:
+                raise InvalidParameter(
+                    f"Combined needs losses of positive mean to weight them, got "
+                    f"{mean:.4g} for {type(loss).__name__}. Give weights=, or use "
+                    "Gaussian in place of NLL."
+                )
+        return replace(self, losses=losses, weights=np.maximum(means, LEAST_WEIGHT))
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """Exact, labels included.
+
+        Labels and numbers compete for one budget: for every label combination worth
+        its cost (the Pareto frontier), the numbers get what is left.
+        """
+        if np.ndim(prediction.point) > 1 or np.ndim(direction) > 1:
+            return self._one_by_one(prediction, budget, direction)
+        direction = np.asarray(direction, dtype=float)
+        blocks = self._blocks(prediction, direction)
+        labels = [block for block in blocks if isinstance(block[0], LabelLoss)]
+        numbers = [block for block in blocks if not isinstance(block[0], LabelLoss)]
+        if not labels:
+            return np.concatenate(_numbers_worst(numbers, float(budget)))
+        costs, gains = _label_costs(labels)
+        reserve = sum(float(loss.floor(said)) / w for loss, w, said, _ in numbers)
+        frontier = pareto_labels(gains, costs, float(budget) - reserve)
+        hot, ys = _best_mixture(frontier, numbers, float(budget))
+        one_hot = iter(np.eye(len(c))[j] for c, j in zip(costs, hot, strict=True))
+        values = iter(ys)
+        filled = []
+        for loss, _, said, _ in blocks:
+            if isinstance(loss, LabelLoss):
+                filled += [next(one_hot) for _ in said.values]
+            else:
+                filled.append(next(values))
+        return np.concatenate(filled)
+
+    def _blocks(self, prediction: Any, outcome: Any) -> list[Any]:
+        """(loss, weight, prediction, outcome) of each block."""
+        if self.weights is None:
+            raise InvalidParameter(
+                "Combined(weights=None) is learned from training losses: call "
+                "LossSet.fit(X_train, Y_train) first, or give the weights."
+            )
+        parts = _split(outcome, prediction)
+        return list(
+            zip(self.losses, self.weights, prediction.parts, parts, strict=True)
+        )
+
+
+def _split(values: Any, prediction: Any) -> list[Any]:
+    widths = tuple(np.empty(part.width) for part in prediction.parts)
+    return split_blocks(values, widths)
+
+
+def _label_costs(labels: list[Any]) -> tuple[list[Array], list[Array]]:
+    """Weighted costs and gains of every label block, flattened over losses."""
+    costs: list[Array] = []
+    gains: list[Array] = []
+    for loss, weight, said, direction in labels:
+        raw = loss.costs(said)
+        costs += [cost / weight for cost in raw]
+        gains += split_blocks(direction, raw)
+    return costs, gains
+
+
+def _best_mixture(
+    frontier: Any, numbers: list[Any], budget: float
+) -> tuple[Any, list[Array]]:
+    """Best label choice and the numbers' worst case at what it leaves.
+
+    More budget never hurts, so what the numbers reach at the cheapest labels bounds
+    them all: candidates are tried in order of that bound until none can win.
+    """
+    costs, gains, choices = frontier
+    most = _value(numbers, _numbers_worst(numbers, budget - costs.min()))
+    best = (-np.inf, choices[0], [])
+    for i in np.argsort(-gains):
+        if gains[i] + most <= best[0]:
+            break
+        ys = _numbers_worst(numbers, budget - costs[i])
+        total = gains[i] + _value(numbers, ys)
+        if total > best[0]:
+            best = (total, choices[i], ys)
+    return best[1], best[2]
+
+
+def _value(numbers: list[Any], ys: list[Array]) -> float:
+    return sum(float(v @ y) for (_, _, _, v), y in zip(numbers, ys, strict=True))
+
+
+def _numbers_worst(numbers: list[Any], budget: float) -> list[Array]:
+    """Worst case of the numeric blocks alone, one array a block."""
+    if not numbers:
+        return []
+    if len(numbers) == 1:
+        loss, weight, said, direction = numbers[0]
+        return [loss.worst_case(said, max(budget, 0.0) * weight, direction)]
+    direction = np.concatenate([v for _, _, _, v in numbers])
+    outcome = cp.Variable(len(direction))
+    parts = split_blocks(outcome, tuple(v for _, _, _, v in numbers))
+    pairs = list(zip(numbers, parts, strict=True))
+    paid = [loss.expression(said, y) / w for (loss, w, said, _), y in pairs]
+    domains = [c for (loss, _, said, _), y in pairs for c in loss.domain(said, y)]
+    bound = sum(paid[1:], paid[0]) <= budget
+    worst = maximise(direction, outcome, [bound, *domains], "Combined")
+    return split_blocks(worst, tuple(v for _, _, _, v in numbers))

@@ -1,0 +1,90 @@
+"""A user's own loss: any function that CVXPY knows to be convex in the outcome."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..epigraph import Epigraph
+from ..errors import InvalidParameter
+from .base import Loss, location_of
+
+
+@dataclass(frozen=True)
+class Custom(Loss):
+    """A loss given as a function of the outcome and the prediction.
+
+    Parameters
+    ----------
+    function : callable (y, location) or (y, location, scale) -> scalar CVXPY expression
+        Convex in y, of shape (m,). With a third argument the model must predict a
+        spread.
+
+    Examples
+    --------
+    >>> loss = Custom(lambda y, location: cp.norm(y - location, 4))
+    >>> loss.score(np.zeros(2), np.array([1.0, 1.0])).round(6)
+    np.float64(1.189207)
+    """
+
+    function: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidParameter(
+                f"Custom(function=...) must be callable, got {self.function!r}."
+            )
+        wants_spread = len(inspect.signature(self.function).parameters) > 2
+        object.__setattr__(self, "needs", "spread" if wants_spread else "location")
+
+    def components(self, prediction: Any, outcome: Any) -> Array:
+        """The loss as its only component, shape (..., 1)."""
+        outcome = np.asarray(outcome, dtype=float)
+        location = np.broadcast_to(location_of(prediction), outcome.shape)
+        given = cp.Parameter(outcome.shape[-1])
+        spread = getattr(prediction, "scale", None)
+        flat = outcome.reshape(-1, outcome.shape[-1])
+        centers = location.reshape(flat.shape)
+        scales = None if spread is None else np.broadcast_to(spread, flat.shape)
+        found = np.empty(len(flat))
+        for i, row in enumerate(flat):
+            given.value = row
+            scale = None if scales is None else scales[i]
+            found[i] = np.asarray(self._call(given, centers[i], scale).value).item()
+        return found.reshape(*outcome.shape[:-1], 1)
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """The function's own expression, checked to be convex and scalar."""
+        scale = getattr(prediction, "scale", None)
+        found = self._call(outcome, location_of(prediction), scale)
+        if not found.is_scalar() or not found.is_convex():
+            raise InvalidParameter(
+                f"Custom(function=...) must return a scalar that CVXPY knows to be "
+                f"convex in y, got {found} of shape {found.shape} and curvature "
+                f"{found.curvature}. Rewrite it with CVXPY's convex atoms."
+            )
+        return found
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """Support function of the epigraph {(y, t) : loss(y) <= t} at (v, -u)."""
+        point = cp.Variable(slope.size + 1)
+        inside = self.expression(prediction, point[:-1]) <= point[-1]
+        support = cp.suppfunc(point, [inside])
+        return Epigraph(support(cp.hstack([slope, -multiplier])))
+
+    def floor(self, prediction: Any) -> Array:
+        """Not known: an empty set is found out when it is used."""
+        return np.full(np.shape(location_of(prediction))[:-1], -np.inf)
+
+    def _call(self, outcome: Any, location: Any, scale: Any) -> Any:
+        if self.needs == "location":
+            return self.function(outcome, location)
+        return self.function(outcome, location, scale)

@@ -1,0 +1,70 @@
+"""Epsilon-insensitive loss: the loss of support vector regression.
+
+    loss(y) = sum_j max(|y_j - prediction_j| - epsilon, 0) / weight_j.
+
+The set is a box of half-width epsilon, grown by a cross-polytope.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, require_nonnegative
+from ..epigraph import Epigraph
+from ..norm_ball import aligned
+from .base import location_of, per_row
+from .separable import SeparableLoss
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(SeparableLoss):
+    """Sum of absolute residuals beyond a tolerance.
+
+    Parameters
+    ----------
+    epsilon : float, at least 0
+        Residual that costs nothing, in the units of the outcome.
+
+    Examples
+    --------
+    >>> EpsilonInsensitive(epsilon=0.5).components(np.zeros(2), np.array([0.3, 2.0]))
+    array([0. , 1.5])
+    """
+
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_nonnegative("EpsilonInsensitive", epsilon=self.epsilon)
+
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """Absolute residuals beyond epsilon."""
+        residual = np.abs(outcome - location_of(prediction))
+        return np.maximum(residual - self.epsilon, 0.0)
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Weighted sum of hinges of the absolute residuals."""
+        location = location_of(prediction)
+        penalties = cp.pos(cp.abs(outcome - location) - self.epsilon)
+        return cp.sum(cp.multiply(1 / self._weights(location), penalties))
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """prediction'v + epsilon ||v||_1 where weight_j |v_j| <= u."""
+        location = location_of(prediction)
+        steep = cp.multiply(self._weights(location), cp.abs(slope))
+        return Epigraph(
+            location @ slope + self.epsilon * cp.norm1(slope), [steep <= multiplier]
+        )
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """Every component to epsilon; then all of the budget where it pays most."""
+        location = location_of(prediction)
+        direction = np.asarray(direction, dtype=float)
+        weights = self._weights(location)
+        free = location + self.epsilon * np.sign(direction)
+        step = aligned(weights * direction, 1)
+        return np.asarray(free + per_row(budget) * weights * step)

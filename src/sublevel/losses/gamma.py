@@ -1,0 +1,63 @@
+"""Gamma deviance: the loss for positive outcomes with constant relative error.
+
+    loss(y) = sum_j 2 (y_j / mean_j - 1 - log(y_j / mean_j)) / weight_j,  y > 0.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..epigraph import Epigraph
+from .base import location_of
+from .poisson import require_positive_mean
+from .separable import SmoothLoss
+
+
+@dataclass(frozen=True)
+class Gamma(SmoothLoss):
+    """Sum of gamma deviances; +inf for outcomes of zero and less.
+
+    Examples
+    --------
+    >>> Gamma().components(np.array([2.0]), np.array([2.0 * np.e])).round(6)
+    array([1.436564])
+    """
+
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """Unit deviances."""
+        ratio = np.asarray(outcome / location_of(prediction), dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            deviance = 2 * (ratio - 1 - np.log(np.maximum(ratio, 0.0)))
+        return np.where(np.isnan(deviance), np.inf, deviance)
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """2 (y / mean - 1 - log(y / mean))."""
+        mean = location_of(prediction)
+        ratio = cp.multiply(1 / mean, outcome)
+        penalties = ratio - 1 - cp.log(ratio)
+        return cp.sum(cp.multiply(2 / self._weights(mean), penalties))
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """sum_j -2 u log(1 - mean_j v_j / (2u))."""
+        mean = location_of(prediction)
+        weights = self._weights(mean)
+        level = multiplier * np.ones(len(weights))
+        shrunk = level - cp.multiply(mean, cp.multiply(weights / 2, slope))
+        entropy = cp.rel_entr(level, shrunk)
+        return Epigraph(cp.sum(cp.multiply(2 / weights, entropy)))
+
+    def check(self, prediction: Any) -> None:
+        """Means must be positive."""
+        super().check(prediction)
+        require_positive_mean("Gamma", prediction.location)
+
+    def attain(self, slope: Array, prediction: Any) -> Array:
+        """1 / (1 / mean - slope / 2); infinitely far for slopes of 2 / mean and more."""
+        left = 1 / location_of(prediction) - slope / 2
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / np.maximum(left, 0.0))

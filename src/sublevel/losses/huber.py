@@ -1,0 +1,85 @@
+"""Huber loss: quadratic near the prediction, linear far from it.
+
+    loss(y) = sum_j h(y_j - prediction_j) / weight_j,
+    h(r) = r^2 / 2 if |r| <= knee, knee |r| - knee^2 / 2 otherwise.
+
+Its sublevel sets suit heavy-tailed residuals: one wild calibration outcome moves the
+budget linearly, where the squared error would move it quadratically.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, require_positive
+from ..epigraph import Epigraph
+from ..norm_ball import aligned
+from .base import location_of, per_row
+from .separable import SeparableLoss
+
+
+@dataclass(frozen=True)
+class Huber(SeparableLoss):
+    """Sum over components of the Huber penalty of the residual.
+
+    Parameters
+    ----------
+    knee : float
+        Residual at which the penalty turns from quadratic to linear, in the units of
+        the outcome.
+
+    Examples
+    --------
+    >>> Huber(knee=1.0).components(np.zeros(2), np.array([0.5, 3.0]))
+    array([0.125, 2.5  ])
+    """
+
+    knee: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive("Huber", knee=self.knee)
+
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """Huber penalties of the residuals."""
+        residual = np.abs(outcome - location_of(prediction))
+        core = np.minimum(residual, self.knee)
+        return np.asarray(core * (residual - core / 2))
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Weighted sum of Huber penalties."""
+        # CVXPY's huber is r^2 inside the knee: twice the textbook penalty used here.
+        location = location_of(prediction)
+        penalties = cp.huber(outcome - location, self.knee)
+        return cp.sum(cp.multiply(0.5 / self._weights(location), penalties))
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """prediction'v + sum_j weight_j v_j^2 / (2u) where weight_j |v_j| <= knee u."""
+        location = location_of(prediction)
+        weights = self._weights(location)
+        stretched = cp.multiply(np.sqrt(weights), slope)
+        return Epigraph(
+            location @ slope + cp.quad_over_lin(stretched, 2 * multiplier),
+            [cp.multiply(weights, cp.abs(slope)) <= self.knee * multiplier],
+        )
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """Residuals weight_j v_j / u, the steepest one taking what budget is left."""
+        location = location_of(prediction)
+        weights = self._weights(location)
+        direction = np.asarray(direction, dtype=float)
+        slope = weights * direction
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curved = np.sqrt(np.sum(slope * direction, axis=-1) / (2 * budget))
+            steep = np.max(np.abs(slope), axis=-1) / self.knee
+            residual = np.nan_to_num(slope / per_row(np.maximum(curved, steep)))
+        core = location + residual
+        left = np.maximum(budget - self.score(prediction, core), 0.0)
+        # Past the knee the loss grows by knee / weight for each unit of the residual.
+        step = aligned(slope, 1) * weights / self.knee
+        at_knee = per_row(steep >= curved)
+        return np.asarray(core + np.where(at_knee, per_row(left) * step, 0.0))

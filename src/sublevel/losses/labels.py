@@ -1,0 +1,98 @@
+"""Losses of labels: each class has a cost, and the outcome is one-hot a block.
+
+    loss(y) = sum over blocks of cost' y,  y one-hot.
+
+The worst case in a linear direction is a multiple-choice knapsack, solved exactly. The
+conjugate is that of the relaxation to the simplex, sum_k max_j (v_kj - u cost_kj): a
+robust counterpart built from it is safe, and may be conservative.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..epigraph import Epigraph
+from ..label_oracle import best_labels
+from .base import Loss
+
+#: Probabilities below this count as this: an impossible class must not make the score
+#: of a calibration point infinite.
+LEAST_PROBABILITY = 1e-12
+
+
+class LabelLoss(Loss):
+    """Base of losses that give every class of every block a cost."""
+
+    needs: ClassVar[str] = "labels"
+
+    @property
+    def exact_dual(self) -> bool:
+        """No: the dual speaks of the relaxation to the simplex."""
+        return False
+
+    @abstractmethod
+    def costs(self, prediction: Any) -> tuple[Array, ...]:
+        """Cost of each class, one array of shape (..., K) a block."""
+
+    def components(self, prediction: Any, outcome: Any) -> Array:
+        """Cost of the block's label, shape (..., number of blocks)."""
+        costs = self.costs(prediction)
+        blocks = split_blocks(np.asarray(outcome, dtype=float), costs)
+        paid = [np.sum(c * y, axis=-1) for c, y in zip(costs, blocks, strict=True)]
+        return np.stack(paid, axis=-1)
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Linear in the outcome."""
+        return np.concatenate(self.costs(prediction), axis=-1) @ outcome
+
+    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+        """One-hot in every block, by boolean variables."""
+        hot = cp.Variable(outcome.shape, boolean=True)
+        blocks = split_blocks(hot, self.costs(prediction))
+        return [outcome == hot, *(cp.sum(block) == 1 for block in blocks)]
+
+    def admits(self, prediction: Any, outcome: Array) -> Any:
+        """Whether each outcome is one-hot in every block."""
+        blocks = split_blocks(outcome, self.costs(prediction))
+        binary = np.isclose(outcome, 0) | np.isclose(outcome, 1)
+        sums = [np.isclose(block.sum(axis=-1), 1) for block in blocks]
+        return binary.all(axis=-1) & np.all(sums, axis=0)
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """sum over blocks of max_j (v_j - u cost_j), over the simplex."""
+        costs = self.costs(prediction)
+        blocks = split_blocks(slope, costs)
+        most = [cp.max(v - c * multiplier) for v, c in zip(blocks, costs, strict=True)]
+        return Epigraph(sum(most[1:], most[0]))
+
+    def floor(self, prediction: Any) -> Array:
+        """Cost of the likeliest labels."""
+        least = [np.min(cost, axis=-1) for cost in self.costs(prediction)]
+        return np.asarray(np.sum(least, axis=0))
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """The one-hot outcome that maximises `direction @ y`, exactly."""
+        costs = self.costs(prediction)
+        if costs[0].ndim > 1 or np.ndim(direction) > 1:
+            return self._one_by_one(prediction, budget, direction)
+        gains = split_blocks(np.asarray(direction, dtype=float), costs)
+        chosen = best_labels(gains, costs, float(budget))
+        hot = [np.eye(len(c))[j] for c, j in zip(costs, chosen, strict=True)]
+        return np.concatenate(hot)
+
+
+def split_blocks(values: Any, costs: tuple[Array, ...]) -> list[Any]:
+    """The last axis of `values`, cut as the costs are."""
+    ends = np.cumsum([cost.shape[-1] for cost in costs])
+    starts = [0, *ends[:-1]]
+    return [
+        values[..., a:b] if isinstance(values, np.ndarray) else values[a:b]
+        for a, b in zip(starts, ends, strict=True)
+    ]

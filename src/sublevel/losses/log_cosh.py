@@ -1,0 +1,55 @@
+"""Log-cosh loss: a smooth cousin of the absolute error.
+
+    loss(y) = sum_j log cosh(y_j - prediction_j) / weight_j.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..epigraph import Epigraph
+from .base import location_of
+from .separable import SmoothLoss
+
+
+@dataclass(frozen=True)
+class LogCosh(SmoothLoss):
+    """Sum of log cosh of the residuals.
+
+    Examples
+    --------
+    >>> LogCosh().components(np.zeros(1), np.array([1000.0])).round(6)
+    array([999.306853])
+    """
+
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """log cosh of the residuals, without overflow."""
+        residual = np.abs(outcome - location_of(prediction))
+        return np.asarray(residual + np.log1p(np.exp(-2 * residual)) - np.log(2))
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """log cosh r = log(1 + exp(2 r)) - r - log 2."""
+        location = location_of(prediction)
+        residual = outcome - location
+        penalties = cp.logistic(2 * residual) - residual - np.log(2)
+        return cp.sum(cp.multiply(1 / self._weights(location), penalties))
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """prediction'v + sum_j [(u + v) log(1 + v/u) + (u - v) log(1 - v/u)] / 2."""
+        location = location_of(prediction)
+        weights = self._weights(location)
+        weighted = cp.multiply(weights, slope)
+        level = multiplier * np.ones(len(weights))
+        entropy = cp.rel_entr(level + weighted, level)
+        entropy += cp.rel_entr(level - weighted, level)
+        return Epigraph(location @ slope + cp.sum(cp.multiply(0.5 / weights, entropy)))
+
+    def attain(self, slope: Array, prediction: Any) -> Array:
+        """prediction + atanh(slope); infinitely far for slopes of 1 and more."""
+        reach = np.arctanh(np.clip(np.abs(slope), 0.0, 1.0))
+        return np.asarray(location_of(prediction) + np.sign(slope) * reach)

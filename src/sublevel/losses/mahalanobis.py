@@ -1,0 +1,120 @@
+"""Squared error under a full covariance: the ellipsoid that knows correlation.
+
+    loss(y) = (y - prediction)' covariance^-1 (y - prediction).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, as_matrix
+from ..epigraph import Epigraph
+from ..errors import InvalidParameter
+from ..norm_ball import NormBall, aligned
+from .base import Loss, location_of, per_row
+
+
+@dataclass(frozen=True)
+class Mahalanobis(Loss):
+    """Squared Mahalanobis distance of the outcome from the prediction.
+
+    Parameters
+    ----------
+    covariance : (m, m) positive definite, optional
+        If left open, LossSet.fit sets it from out-of-fold training residuals.
+
+    Examples
+    --------
+    >>> loss = Mahalanobis([[1.0, 0.0], [0.0, 4.0]])
+    >>> loss.score(np.zeros(2), np.array([1.0, 2.0])).round(6)
+    np.float64(2.0)
+    """
+
+    covariance: Any = None
+
+    def __post_init__(self) -> None:
+        if self.covariance is None:
+            return
+        matrix = as_matrix("Mahalanobis", "covariance", self.covariance)
+        if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
+            raise InvalidParameter(
+                "Mahalanobis(covariance=...) must be square and symmetric, got shape "
+                f"{matrix.shape}."
+            )
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        if least <= 0:
+            raise InvalidParameter(
+                "Mahalanobis(covariance=...) must be positive definite, got least "
+                f"eigenvalue {least:.3g}. Add a small multiple of the identity."
+            )
+        rows = tuple(tuple(row) for row in matrix.tolist())
+        object.__setattr__(self, "covariance", rows)
+
+    @property
+    def factor(self) -> Array:
+        """Lower-triangular L with covariance = L L', shape (m, m)."""
+        if self.covariance is None:
+            raise InvalidParameter(
+                "Mahalanobis(covariance=None) is learned from training residuals: "
+                "call LossSet.fit(X_train, Y_train) first, or give the covariance."
+            )
+        return np.linalg.cholesky(np.asarray(self.covariance))
+
+    def components(self, prediction: Any, outcome: Any) -> Array:
+        """Squares of the whitened residuals, shape (..., m)."""
+        residual = np.asarray(outcome - location_of(prediction))
+        return np.asarray((residual @ np.linalg.inv(self.factor).T) ** 2)
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Sum of squares of the whitened residuals."""
+        residual = outcome - location_of(prediction)
+        return cp.sum_squares(np.linalg.inv(self.factor) @ residual)
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """prediction'v + v' covariance v / (4 u)."""
+        shift = location_of(prediction) @ slope
+        return Epigraph(shift + cp.quad_over_lin(self.factor.T @ slope, 4 * multiplier))
+
+    def check(self, prediction: Any) -> None:
+        """The covariance must fit the prediction."""
+        if len(self.factor) != prediction.width:
+            raise InvalidParameter(
+                f"Mahalanobis(covariance=...) is {len(self.factor)} wide, and the "
+                f"model predicts {prediction.width} components."
+            )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the covariance is still to be learned."""
+        return self.covariance is None
+
+    def learn(self, prediction: Any, outcome: Array) -> Mahalanobis:
+        """Second moments of the residuals, shrunk (Ledoit & Wolf 2004)."""
+        if self.covariance is not None:
+            return self
+        from sklearn.covariance import ledoit_wolf
+
+        residual = outcome - location_of(prediction)
+        moments = ledoit_wolf(residual, assume_centered=True)[0]
+        return replace(self, covariance=moments)
+
+    def radius(self, budget: float) -> float:
+        """sqrt(budget)."""
+        return float(np.sqrt(budget))
+
+    def ball(self, prediction: Any, budget: float) -> NormBall:
+        """The ellipsoid."""
+        radius = float(np.sqrt(budget))
+        return NormBall(location_of(prediction), self.factor, radius, 2)
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """prediction + sqrt(budget) covariance v / ||L'v||."""
+        factor = self.factor
+        step = aligned(np.asarray(direction) @ factor, 2) @ factor.T
+        return np.asarray(location_of(prediction) + per_row(np.sqrt(budget)) * step)

@@ -1,0 +1,70 @@
+"""Gaussian negative log-likelihood (Nix & Weigend 1994).
+
+    loss(y) = sum_j ((y_j - location_j) / scale_j)^2 + log scale_j^2.
+
+Its sets have the smallest average volume, at a price: the radius depends on the context,
+radius^2 = budget - sum_j log scale_j^2, noisy contexts are covered less often than calm
+ones, and where the radius would be imaginary the set would be empty. There the set is
+the prediction alone, which can only add coverage.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..epigraph import Epigraph
+from ..norm_ball import NormBall
+from .base import Loss
+from .gaussian import Gaussian
+
+_STANDARD = Gaussian()
+
+
+@dataclass(frozen=True)
+class NLL(Loss):
+    """Negative log-likelihood of independent normal components, doubled, less constants.
+
+    Examples
+    --------
+    >>> from sublevel.predictions import Prediction
+    >>> said = Prediction(np.zeros(1), scale=np.array([np.e]))
+    >>> NLL().score(said, np.array([np.e])).round(6), NLL().floor(said).round(6)
+    (np.float64(3.0), np.float64(2.0))
+    """
+
+    needs: ClassVar[str] = "spread"
+
+    def components(self, prediction: Any, outcome: Any) -> Array:
+        """Squared standardised residual plus log variance."""
+        standard = _STANDARD.components(prediction, outcome)
+        return np.asarray(standard + 2 * np.log(prediction.scale))
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Standardised sum of squares plus the log variances."""
+        return _STANDARD.expression(prediction, outcome) + self.floor(prediction)
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """The gaussian conjugate, less u times the log variances."""
+        standard = _STANDARD.conjugate(slope, multiplier, prediction)
+        return Epigraph(standard.value - self.floor(prediction) * multiplier)
+
+    def floor(self, prediction: Any) -> Array:
+        """Sum of the log variances: the loss at the location."""
+        return np.asarray(2 * np.log(prediction.scale).sum(axis=-1))
+
+    def ball(self, prediction: Any, budget: float) -> NormBall:
+        """The ellipsoid left once the log variances are paid."""
+        return _STANDARD.ball(prediction, self._left(prediction, budget).item())
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """The gaussian worst case at the budget left."""
+        left = self._left(prediction, budget)
+        return _STANDARD.worst_case(prediction, left, direction)
+
+    def _left(self, prediction: Any, budget: Any) -> Array:
+        return np.maximum(np.asarray(budget) - self.floor(prediction), 0.0)

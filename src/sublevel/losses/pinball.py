@@ -1,0 +1,77 @@
+"""Pinball loss: the loss of quantile regression, and a lopsided cross-polytope.
+
+    loss(y) = sum_j max(quantile r_j, (quantile - 1) r_j) / weight_j,  r = y - prediction.
+
+With a high quantile, outcomes above the prediction cost more than outcomes below, so the
+set reaches further down than up: one-sided protection around a predicted quantile.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, require_level
+from ..epigraph import Epigraph
+from .base import location_of, per_row
+from .separable import SeparableLoss
+
+
+@dataclass(frozen=True)
+class Pinball(SeparableLoss):
+    """Sum of pinball penalties of the residuals.
+
+    Parameters
+    ----------
+    quantile : float in (0, 1)
+
+    Examples
+    --------
+    >>> Pinball(quantile=0.9).components(np.zeros(2), np.array([1.0, -1.0])).round(6)
+    array([0.9, 0.1])
+    """
+
+    quantile: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_level("Pinball", quantile=self.quantile)
+
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """Pinball penalties of the residuals."""
+        residual = outcome - location_of(prediction)
+        return np.maximum(self.quantile * residual, (self.quantile - 1) * residual)
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Weighted sum of two hinges."""
+        location = location_of(prediction)
+        residual = outcome - location
+        up, down = self.quantile, 1 - self.quantile
+        penalties = up * cp.pos(residual) + down * cp.neg(residual)
+        return cp.sum(cp.multiply(1 / self._weights(location), penalties))
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """prediction'v where (quantile - 1) u <= weight_j v_j <= quantile u."""
+        location = location_of(prediction)
+        weighted = cp.multiply(self._weights(location), slope)
+        return Epigraph(
+            location @ slope,
+            [
+                weighted <= self.quantile * multiplier,
+                weighted >= (self.quantile - 1) * multiplier,
+            ],
+        )
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """All of the budget on the component and side where it pays most."""
+        location = location_of(prediction)
+        direction = np.asarray(direction, dtype=float)
+        side = np.where(direction > 0, 1 / self.quantile, -1 / (1 - self.quantile))
+        reach = self._weights(location) * side
+        best = np.argmax(direction * reach, axis=-1)
+        chosen = np.arange(direction.shape[-1]) == best[..., None]
+        chosen = chosen & (direction != 0)
+        return np.asarray(location + np.where(chosen, per_row(budget) * reach, 0.0))

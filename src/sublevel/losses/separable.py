@@ -1,0 +1,105 @@
+"""Losses that are sums over components, each divided by a weight.
+
+    loss(y) = sum_j penalty(y_j) / weight_j
+
+The worst case equalises slopes: with multiplier u, component j goes where the penalty's
+slope is weight_j v_j / u, and u is found so that the losses add up to the budget.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..checks import Array, as_vector
+from ..errors import InvalidParameter
+from .base import Loss, location_of, per_row
+
+
+@dataclass(frozen=True)
+class SeparableLoss(Loss):
+    """Base of losses that add up over components.
+
+    Parameters
+    ----------
+    weights : tuple of m positive floats, optional
+        Component j's penalty is divided by weights[j]: a larger weight allows the
+        component more room. Units: those of the penalty.
+    """
+
+    weights: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.weights is None:
+            return
+        owner = type(self).__name__
+        weights = as_vector(owner, "weights", self.weights)
+        if (weights <= 0).any():
+            raise InvalidParameter(
+                f"{owner}(weights=...) must be positive, got {weights.min()}."
+            )
+        object.__setattr__(self, "weights", tuple(weights.tolist()))
+
+    @abstractmethod
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """Loss of each component before weighting, shape (..., m)."""
+
+    def components(self, prediction: Any, outcome: Any) -> Array:
+        """Loss by component, shape (..., m)."""
+        location = location_of(prediction)
+        self._check_width(np.shape(location)[-1])
+        return np.asarray(self.penalty(prediction, outcome) / self._weights(location))
+
+    def check(self, prediction: Any) -> None:
+        """The weights must be one a component."""
+        self._check_width(prediction.width)
+
+    def _weights(self, location: Any) -> Array:
+        """Weights of shape (m,), ones where none were given."""
+        if self.weights is None:
+            return np.ones(location.shape[-1])
+        return np.asarray(self.weights)
+
+    def _check_width(self, width: int) -> None:
+        if self.weights is not None and len(self.weights) != width:
+            raise InvalidParameter(
+                f"{type(self).__name__}(weights=...) must have one weight for each of "
+                f"the {width} components, got {len(self.weights)}."
+            )
+
+
+@dataclass(frozen=True)
+class SmoothLoss(SeparableLoss):
+    """Base of separable losses whose worst case is found by equalising slopes."""
+
+    @abstractmethod
+    def attain(self, slope: Array, prediction: Any) -> Array:
+        """The y, by component, that maximises slope * y - penalty(y), or its limit."""
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """Outcome that maximises `direction @ y` at loss <= budget, to rounding."""
+        weighted = self._weights(location_of(prediction)) * np.asarray(direction)
+        largest = np.max(np.abs(weighted), axis=-1)
+        budget = np.asarray(budget, dtype=float)
+
+        def outcome(log_multiplier: Array) -> Array:
+            unit = weighted / per_row(np.where(largest > 0, largest, 1.0))
+            return self.attain(unit * np.exp(-per_row(log_multiplier)), prediction)
+
+        shape = np.broadcast_shapes(
+            largest.shape, budget.shape, location_of(prediction).shape[:-1]
+        )
+        low, high = np.full(shape, -60.0), np.full(shape, 60.0)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            # The loss falls as the multiplier grows; `high` stays on the inside.
+            for _ in range(100):
+                middle = (low + high) / 2
+                inside = self.score(prediction, outcome(middle)) <= budget
+                low, high = (
+                    np.where(inside, low, middle),
+                    np.where(inside, middle, high),
+                )
+            return outcome(high)

@@ -1,0 +1,70 @@
+"""Squared error: the loss of least squares, and the ellipsoid of robust optimization.
+
+    loss(y) = sum_j (y_j - prediction_j)^2 / weight_j.
+
+Its sublevel set is a ball of radius sqrt(budget), stretched by sqrt(weight).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..epigraph import Epigraph
+from ..norm_ball import NormBall, aligned
+from .base import location_of, per_row
+from .separable import SeparableLoss
+
+
+@dataclass(frozen=True)
+class Squared(SeparableLoss):
+    """Sum of squared residuals, each divided by its weight.
+
+    Examples
+    --------
+    >>> loss = Squared(weights=(1.0, 4.0))
+    >>> loss.components(np.zeros(2), np.array([1.0, 2.0]))
+    array([1., 1.])
+    >>> loss.worst_case(np.zeros(2), 4.0, np.array([0.0, 1.0]))
+    array([0., 4.])
+    """
+
+    def penalty(self, prediction: Any, outcome: Any) -> Array:
+        """Squared residuals."""
+        return np.asarray((outcome - location_of(prediction)) ** 2)
+
+    def spread(self, prediction: Any) -> Array:
+        """Half-width of the set at radius 1, by component."""
+        return np.sqrt(self._weights(location_of(prediction)))
+
+    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+        """Weighted sum of squares."""
+        residual = outcome - location_of(prediction)
+        return cp.sum_squares(cp.multiply(1 / self.spread(prediction), residual))
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """prediction'v + sum_j weight_j v_j^2 / (4 u)."""
+        stretched = cp.multiply(self.spread(prediction), slope)
+        shift = location_of(prediction) @ slope
+        return Epigraph(shift + cp.quad_over_lin(stretched, 4 * multiplier))
+
+    def radius(self, budget: float) -> float:
+        """sqrt(budget)."""
+        return float(np.sqrt(budget))
+
+    def ball(self, prediction: Any, budget: float) -> NormBall:
+        """The ellipsoid."""
+        spread = self.spread(prediction)
+        return NormBall(location_of(prediction), spread, float(np.sqrt(budget)), 2)
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """prediction + sqrt(budget) W v / ||sqrt(W) v||."""
+        spread = self.spread(prediction)
+        step = aligned(spread * np.asarray(direction), 2)
+        return np.asarray(
+            location_of(prediction) + per_row(np.sqrt(budget)) * spread * step
+        )

@@ -1,0 +1,28 @@
+"""Pictures of sets and promises. Each has a companion that returns its facts as a table.
+
+| picture             | facts               | shows                                      |
+|---------------------|---------------------|--------------------------------------------|
+| `plot_set`          | `set_table`         | a set in two dimensions, its prediction    |
+| `calibration_curve` | `calibration_table` | nominal level against realised coverage    |
+| `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC     |
+
+Every picture takes `ax=` and returns the Axes it drew on. Matplotlib is imported only
+when a picture is drawn.
+"""
+
+from .outline import plot_set, set_table
+from .promises import (
+    budget_curve,
+    budget_table,
+    calibration_curve,
+    calibration_table,
+)
+
+__all__ = [
+    "budget_curve",
+    "budget_table",
+    "calibration_curve",
+    "calibration_table",
+    "plot_set",
+    "set_table",
+]

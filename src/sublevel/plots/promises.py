@@ -1,0 +1,218 @@
+"""What was promised against what happened, and what a promise costs."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from ..checks import Array, as_vector, require_level
+from ..errors import InvalidParameter, NotCalibrated
+from ..guarantees import PAC, Marginal, OrderStatistic
+from .axes import axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Levels drawn when none are given: dense where decisions are taken.
+ALPHAS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+
+
+def calibration_table(
+    sets: Any, X_test: Any, Y_test: Any, alphas: Any = None
+) -> pd.DataFrame:
+    """Coverage that a calibrated `LossSet` realises on test data, level by level.
+
+    The budget of each level is read from the calibration scores the set already has.
+
+    Parameters
+    ----------
+    sets : LossSet
+        Calibrated, with a guarantee that gives one budget to every context.
+    X_test, Y_test : arrays or tables of n rows
+        Data used neither to train nor to calibrate.
+    alphas : sequence of float, optional
+        Violation levels, each strictly between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        One row a level: `alpha`, `promised` (1 - alpha), `budget`, `covered` and `n`
+        (counts), `coverage`, and its exact 95 % Clopper-Pearson interval, `low` to
+        `high`. The interval is about the test draw; the calibration draw is as it is.
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = np.zeros((400, 1)), rng.normal(size=(400, 2))
+    >>> sets = sl.LossSet(lambda X: np.zeros((len(X), 2))).calibrate(X[:200], Y[:200])
+    >>> table = calibration_table(sets, X[200:], Y[200:], alphas=[0.1, 0.2])
+    >>> bool(((table["low"] <= table["promised"]) & table["high"].notna()).all())
+    True
+    """
+    scores = _scores(sets, "calibration_table")
+    guarantee = _one_budget(sets, "calibration_table")
+    rows = []
+    for alpha in _levels("calibration_table", alphas):
+        budget = guarantee.certify(scores, alpha).budget
+        inside = sets.predict_set(X_test, budget=budget).contains(Y_test)
+        covered = int(np.count_nonzero(inside))
+        interval = binomtest(covered, len(inside)).proportion_ci(0.95)
+        row = {"alpha": alpha, "promised": 1 - alpha, "budget": budget}
+        row |= {"covered": covered, "n": len(inside)}
+        row |= {"coverage": covered / len(inside)}
+        rows.append(row | {"low": float(interval.low), "high": float(interval.high)})
+    return pd.DataFrame(rows)
+
+
+def calibration_curve(
+    sets: Any, X_test: Any, Y_test: Any, alphas: Any = None, ax: Axes | None = None
+) -> Axes:
+    """Nominal level against the coverage realised on test data, with intervals.
+
+    Points on or above the diagonal keep the promise; the bars are exact 95 % intervals.
+
+    Parameters
+    ----------
+    sets, X_test, Y_test, alphas
+        As for `calibration_table`.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> X, Y = np.zeros((200, 1)), np.random.default_rng(0).normal(size=(200, 2))
+    >>> sets = sl.LossSet(lambda X: np.zeros((len(X), 2))).calibrate(X[:99], Y[:99])
+    >>> calibration_curve(sets, X[99:], Y[99:]).get_ylabel()
+    'coverage on 101 test outcomes'
+    """
+    table = calibration_table(sets, X_test, Y_test, alphas)
+    ax = axes_or_new(ax)
+    ax.axline((1, 1), slope=1, color="0.7", linewidth=1)
+    reach = [table["coverage"] - table["low"], table["high"] - table["coverage"]]
+    # The difference of equal numbers may be negative in the last digit.
+    reach = [np.maximum(side, 0.0) for side in reach]
+    ax.errorbar(
+        table["promised"], table["coverage"], yerr=reach, fmt="o", markersize=4
+    )
+    ax.set_xlabel("promised coverage, 1 - alpha")
+    ax.set_ylabel(f"coverage on {table['n'].iloc[0]} test outcomes")
+    return ax
+
+
+def budget_table(sets: Any, alphas: Any = None) -> pd.DataFrame:
+    """Budget that each level costs, under the marginal and the PAC promise.
+
+    Parameters
+    ----------
+    sets : LossSet
+        Calibrated; only its calibration scores are used. The confidence of PAC is that
+        of the calibration if it was PAC, 0.95 otherwise.
+    alphas : sequence of float, optional
+        Violation levels, each strictly between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        One row a guarantee and level: `guarantee`, `alpha`, `budget` (inf where the
+        sample is too small) and `minimum` (calibration scores a finite budget needs).
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> X, Y = np.zeros((20, 1)), np.arange(20.0)
+    >>> sets = sl.LossSet(lambda X: np.zeros(len(X)), loss="absolute").calibrate(X, Y)
+    >>> budget_table(sets, alphas=[0.1])
+      guarantee  alpha  budget  minimum
+    0  Marginal    0.1    18.0        9
+    1       PAC    0.1     inf       29
+    """
+    scores = _scores(sets, "budget_table")
+    pac = sets.guarantee_ if isinstance(sets.guarantee_, PAC) else PAC()
+    rows = [
+        {
+            "guarantee": type(guarantee).__name__,
+            "alpha": alpha,
+            "budget": guarantee.certify(scores, alpha).budget,
+            "minimum": guarantee.minimum_sample_size(alpha),
+        }
+        for guarantee in (Marginal(), pac)
+        for alpha in _levels("budget_table", alphas)
+    ]
+    return pd.DataFrame(rows)
+
+
+def budget_curve(sets: Any, alphas: Any = None, ax: Axes | None = None) -> Axes:
+    """Budget against alpha, marginal and PAC, with the region of infinite budgets.
+
+    Parameters
+    ----------
+    sets, alphas
+        As for `budget_table`.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> X, Y = np.zeros((20, 1)), np.arange(20.0)
+    >>> sets = sl.LossSet(lambda X: np.zeros(len(X)), loss="absolute").calibrate(X, Y)
+    >>> budget_curve(sets).get_legend_handles_labels()[1]
+    ['Marginal', 'Marginal: infinite', 'PAC', 'PAC: infinite']
+    """
+    table = budget_table(sets, alphas)
+    ax = axes_or_new(ax)
+    for name, rows in table.groupby("guarantee", sort=False):
+        finite = rows[rows["budget"] < inf]
+        (line,) = ax.plot(finite["alpha"], finite["budget"], ".-", label=str(name))
+        endless = rows.loc[rows["budget"] == inf, "alpha"]
+        if not endless.empty:
+            shade = {"color": line.get_color(), "alpha": 0.12, "linewidth": 0}
+            ax.axvspan(0, endless.max(), label=f"{name}: infinite", **shade)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("violation level alpha")
+    ax.set_ylabel("budget")
+    ax.legend()
+    return ax
+
+
+def _levels(owner: str, alphas: Any) -> list[float]:
+    """The levels asked for, or the usual ones, each strictly between 0 and 1."""
+    levels = as_vector(owner, "alphas", ALPHAS if alphas is None else alphas).tolist()
+    for level in levels:
+        require_level(owner, alphas=level)
+    return [float(level) for level in levels]
+
+
+def _scores(sets: Any, owner: str) -> Array:
+    scores = getattr(sets, "scores_", None)
+    if scores is None:
+        raise NotCalibrated(
+            f"{owner}(sets=...) must be a calibrated LossSet, got one without "
+            f"calibration scores. Call sets.calibrate(X_cal, Y_cal, alpha=0.1) first."
+        )
+    return np.asarray(scores, dtype=float)
+
+
+def _one_budget(sets: Any, owner: str) -> OrderStatistic:
+    guarantee = sets.guarantee_
+    if not isinstance(guarantee, OrderStatistic):
+        raise InvalidParameter(
+            f"{owner}(sets=...) must have one budget for every context, got the "
+            f"guarantee {type(guarantee).__name__}. Compare "
+            f"predict_set(X_test).contains(Y_test) group by group instead."
+        )
+    return guarantee

@@ -1,0 +1,222 @@
+"""Predictions from any model: scikit-learn style, torch modules, plain callables.
+
+X is handed to the model as it came: a DataFrame stays a DataFrame.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ..checks import Array
+from ..errors import InvalidParameter
+from .blocks import ModelBlocks
+from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+
+#: What a loss asks of a model: "location", "spread" (location and standard deviation),
+#: "labels" (class probabilities or margins), or a tuple of these, one a block.
+Needs = str | tuple["Needs", ...]
+
+
+def predict(model: Any, X: Any, needs: Needs) -> AnyPrediction:
+    """The model's prediction at every row of X, checked for shape and finiteness.
+
+    Examples
+    --------
+    >>> predict(lambda X: X[:, :1] * 2, np.ones((2, 3)), "location").location
+    array([[2.],
+           [2.]])
+    """
+    if isinstance(needs, tuple):
+        return _joint(model, X, needs)
+    if isinstance(model, ModelBlocks):
+        return _side_by_side([predict(part, X, needs) for part in model.parts])
+    found = _ask(model, X, needs)
+    _check(found, model, X, needs)
+    return found
+
+
+def is_torch_module(model: Any) -> bool:
+    """Whether the model is a torch module, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _joint(model: Any, X: Any, needs: tuple[Needs, ...]) -> JointPrediction:
+    if not isinstance(model, ModelBlocks) or len(model.parts) != len(needs):
+        count = len(model.parts) if isinstance(model, ModelBlocks) else 1
+        raise InvalidParameter(
+            f"Combined has {len(needs)} losses and needs a list of as many models, "
+            f"got {count}."
+        )
+    pairs = zip(model.parts, needs, strict=True)
+    return JointPrediction(tuple(predict(part, X, need) for part, need in pairs))
+
+
+def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
+    if isinstance(parts[0], LabelPrediction):
+        kinds = {part.probabilities is None for part in parts}  # type: ignore[union-attr]
+        if len(kinds) > 1:
+            raise InvalidParameter(
+                "ModelBlocks must hold classifiers that all have predict_proba, or "
+                "all lack it."
+            )
+        values = tuple(block for part in parts for block in part.values)  # type: ignore[union-attr]
+        return LabelPrediction(None, values) if kinds.pop() else LabelPrediction(values)
+    location = np.concatenate([part.location for part in parts], axis=1)  # type: ignore[union-attr]
+    scales = [part.scale for part in parts]  # type: ignore[union-attr]
+    if any(scale is None for scale in scales):
+        return Prediction(location)
+    return Prediction(location, np.concatenate(scales, axis=1))
+
+
+def _ask(model: Any, X: Any, needs: str) -> AnyPrediction:
+    if is_torch_module(model):
+        return _read(_run_torch(model, X), model, needs)
+    if not hasattr(model, "predict"):
+        return _read(model(X), model, needs)
+    if needs == "labels":
+        return _labels(model, X)
+    if is_classifier(model):
+        raise InvalidParameter(
+            f"A regression loss needs a regressor, got {_name(model)}, a classifier. "
+            "Use loss='cross_entropy', 'hinge' or 'zero_one'."
+        )
+    if needs == "spread":
+        return Prediction(*map(_columns, _with_spread(model)(X)))
+    return _read(model.predict(X), model, needs)
+
+
+def _labels(model: Any, X: Any) -> LabelPrediction:
+    if hasattr(model, "predict_proba"):
+        found = model.predict_proba(X)
+        blocks = found if isinstance(found, list) else [found]
+        return LabelPrediction(tuple(np.asarray(block, float) for block in blocks))
+    if hasattr(model, "decision_function"):
+        margin = np.asarray(model.decision_function(X), dtype=float)
+        if margin.ndim == 1:
+            # Two classes: the pair (-f/2, f/2) has difference f, the usual margin.
+            margin = np.stack([-margin / 2, margin / 2], axis=1)
+        return LabelPrediction(None, (margin,))
+    raise InvalidParameter(
+        f"A label loss needs a classifier with predict_proba or decision_function, "
+        f"got {_name(model)}."
+    )
+
+
+def _with_spread(model: Any) -> Callable[[Any], Any]:
+    """The model's way to predict location and spread together."""
+    inner = getattr(model, "best_estimator_", model)
+    last = inner[-1] if hasattr(inner, "named_steps") else inner
+    if "return_std" in inspect.signature(last.predict).parameters:
+        return lambda X: inner.predict(X, return_std=True)
+    raise InvalidParameter(
+        f"This loss needs a predicted spread, and {_name(model)} has no "
+        "predict(X, return_std=True). Use a model that has it, a callable that "
+        "returns (location, scale), or loss='squared'."
+    )
+
+
+def _run_torch(module: Any, X: Any) -> Any:
+    torch = sys.modules["torch"]
+    like = next(iter(module.parameters()), torch.empty(0))
+    raw = X if torch.is_tensor(X) else np.array(X)
+    training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            found = module(torch.as_tensor(raw, dtype=like.dtype, device=like.device))
+    finally:
+        module.train(training)
+    if isinstance(found, tuple):
+        return tuple(part.cpu().numpy() for part in found)
+    return found.cpu().numpy()
+
+
+def _read(found: Any, model: Any, needs: str) -> AnyPrediction:
+    """What a callable, a torch module or `predict` returned."""
+    if isinstance(found, Prediction | LabelPrediction | JointPrediction):
+        return found
+    if needs == "labels":
+        blocks = found if isinstance(found, tuple | list) else (found,)
+        return LabelPrediction(tuple(np.asarray(block, float) for block in blocks))
+    if isinstance(found, tuple) and len(found) == 2:
+        return Prediction(*map(_columns, found))
+    if needs == "spread":
+        raise InvalidParameter(
+            f"This loss needs a predicted spread: {_name(model)} must return a pair "
+            "(location, scale), got one array."
+        )
+    return Prediction(_columns(found))
+
+
+def _columns(values: Any) -> Array:
+    array = np.asarray(values, dtype=float)
+    return array.reshape(-1, 1) if array.ndim == 1 else array
+
+
+def _check(found: AnyPrediction, model: Any, X: Any, needs: str) -> None:
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if isinstance(found, LabelPrediction):
+        for block in found.values:
+            _check_array(block, rows, model, "predictions")
+        for block in found.probabilities or ():
+            _check_probabilities(block, model)
+    elif isinstance(found, Prediction):
+        _check_array(found.location, rows, model, "predictions")
+        if found.scale is not None:
+            _check_array(found.scale, rows, model, "spreads")
+            _check_spread(found, model)
+    if isinstance(found, LabelPrediction) != (needs == "labels"):
+        raise InvalidParameter(
+            f"The loss needs {needs}, and {_name(model)} returned a "
+            f"{type(found).__name__}."
+        )
+
+
+def _check_array(values: Array, rows: int, model: Any, what: str) -> None:
+    if values.ndim != 2 or len(values) != rows:
+        raise InvalidParameter(
+            f"{_name(model)} must give {what} of shape ({rows}, m) for {rows} rows of "
+            f"X, got shape {values.shape}."
+        )
+    if not np.isfinite(values).all():
+        row = int(np.argmax(~np.isfinite(values).all(axis=1)))
+        raise InvalidParameter(
+            f"{_name(model)} must give finite {what}, got {values[row]} for row {row} "
+            "of X. Check that row."
+        )
+
+
+def _check_probabilities(block: Array, model: Any) -> None:
+    wrong = (block < -1e-9).any(axis=1) | (np.abs(block.sum(axis=1) - 1) > 1e-4)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidParameter(
+            f"{_name(model)} must give class probabilities that are at least 0 and "
+            f"sum to 1, got {block[row]} for row {row}. If these are logits, end the "
+            "model with a softmax."
+        )
+
+
+def _check_spread(found: Prediction, model: Any) -> None:
+    if found.scale.shape != found.location.shape:
+        raise InvalidParameter(
+            f"{_name(model)} must give one spread a component, got shape "
+            f"{found.scale.shape} for predictions of shape {found.location.shape}."
+        )
+    if (found.scale <= 0).any():
+        row = int(np.argmax((found.scale <= 0).any(axis=1)))
+        raise InvalidParameter(
+            f"{_name(model)} must give positive spreads, got {found.scale[row]} for "
+            f"row {row} of X. Put a floor under the spread, or add a noise term."
+        )
+
+
+def _name(model: Any) -> str:
+    return getattr(model, "__name__", None) or type(model).__name__

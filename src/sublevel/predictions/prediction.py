@@ -1,0 +1,137 @@
+"""What a model says at a context: a location (and spread), or class probabilities.
+
+One value holds one context (arrays of shape (m,)) or a batch of n (shape (n, m));
+indexing a batch gives the value of one context or of a smaller batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..checks import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A location and, where the model knows it, a spread.
+
+    Parameters
+    ----------
+    location : array of shape (m,) or (n, m)
+        Point prediction, in the units of the outcome.
+    scale : array of the same shape, or None
+        Predicted standard deviation, in the units of the outcome.
+
+    Examples
+    --------
+    >>> batch = Prediction(np.zeros((3, 2)))
+    >>> len(batch), batch.width, batch[0].location
+    (3, 2, array([0., 0.]))
+    """
+
+    location: Any
+    scale: Any = None
+
+    def __len__(self) -> int:
+        return len(self.location)
+
+    def __getitem__(self, rows: Any) -> Prediction:
+        scale = None if self.scale is None else self.scale[rows]
+        return Prediction(self.location[rows], scale)
+
+    @property
+    def width(self) -> int:
+        """Number of components of the outcome vector."""
+        return int(self.location.shape[-1])
+
+    @property
+    def point(self) -> Array:
+        """The outcome predicted, as a vector: shape (m,) or (n, m)."""
+        return np.asarray(self.location)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPrediction:
+    """Class probabilities, or margins, of one or more categorical outcomes.
+
+    Parameters
+    ----------
+    probabilities : tuple of arrays of shape (K,) or (n, K), one a block; or None
+    margins : tuple of arrays of the same shapes, or None
+        Decision values of a classifier without probabilities (larger is likelier).
+
+    Examples
+    --------
+    >>> one = LabelPrediction((np.array([0.2, 0.8]), np.array([0.5, 0.3, 0.2])))
+    >>> one.width, one.point
+    (5, array([0., 1., 1., 0., 0.]))
+    """
+
+    probabilities: tuple[Array, ...] | None = None
+    margins: tuple[Array, ...] | None = None
+
+    @property
+    def values(self) -> tuple[Array, ...]:
+        """Probabilities where there are any, margins otherwise."""
+        return self.probabilities or self.margins or ()
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+    def __getitem__(self, rows: Any) -> LabelPrediction:
+        return LabelPrediction(
+            _rows(self.probabilities, rows), _rows(self.margins, rows)
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of components of the one-hot outcome vector."""
+        return sum(block.shape[-1] for block in self.values)
+
+    @property
+    def point(self) -> Array:
+        """One-hot vector of the likeliest classes: shape (width,) or (n, width)."""
+        tops = [
+            np.eye(block.shape[-1])[np.argmax(block, axis=-1)] for block in self.values
+        ]
+        return np.concatenate(tops, axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class JointPrediction:
+    """Several predictions side by side, one a block of the outcome vector.
+
+    Examples
+    --------
+    >>> joint = JointPrediction((Prediction(np.zeros(2)), Prediction(np.ones(1))))
+    >>> joint.width, joint.point
+    (3, array([0., 0., 1.]))
+    """
+
+    parts: tuple[AnyPrediction, ...]
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __getitem__(self, rows: Any) -> JointPrediction:
+        return JointPrediction(tuple(part[rows] for part in self.parts))
+
+    @property
+    def width(self) -> int:
+        """Number of components of the outcome vector."""
+        return sum(part.width for part in self.parts)
+
+    @property
+    def point(self) -> Array:
+        """The outcome predicted, as a vector: shape (width,) or (n, width)."""
+        return np.concatenate([part.point for part in self.parts], axis=-1)
+
+
+AnyPrediction = Prediction | LabelPrediction | JointPrediction
+
+
+def _rows(blocks: tuple[Array, ...] | None, rows: Any) -> tuple[Array, ...] | None:
+    return None if blocks is None else tuple(block[rows] for block in blocks)

@@ -1,0 +1,108 @@
+"""Boxes: each component between two bounds.
+
+    { y : lower <= y <= upper },   support(v) = sum_i max(lower_i v_i, upper_i v_i).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, as_vector
+from ..errors import InvalidParameter, Unbounded
+from .base import UncertaintySet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Box(UncertaintySet):
+    """Outcomes between two bounds, component by component.
+
+    Parameters
+    ----------
+    lower, upper : arrays of shape (m,)
+        Infinite ends are allowed.
+
+    Examples
+    --------
+    >>> U = Box(lower=[0.0, -1.0], upper=[2.0, float("inf")])
+    >>> U.contains([1.0, 50.0])
+    True
+    >>> U.support([1.0, -1.0]), U.support([0.0, 1.0])
+    (3.0, inf)
+    """
+
+    lower: Array
+    upper: Array
+
+    def __post_init__(self) -> None:
+        lower = as_vector("Box", "lower", self.lower, finite=False)
+        upper = as_vector("Box", "upper", self.upper, lower.size, finite=False)
+        crossed = (lower > upper) | (lower == inf) | (upper == -inf)
+        if crossed.any():
+            i = int(np.argmax(crossed))
+            sign = ">" if lower[i] > upper[i] else "and"
+            raise InvalidParameter(
+                "Box(lower=..., upper=...) must satisfy lower <= upper, got "
+                f"lower[{i}]={lower[i]} {sign} upper[{i}]={upper[i]}."
+            )
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    @property
+    def dim(self) -> int:
+        return self.lower.size
+
+    @property
+    def is_bounded(self) -> bool:
+        return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
+
+    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        below = np.flatnonzero(np.isfinite(self.lower))
+        above = np.flatnonzero(np.isfinite(self.upper))
+        conditions = []
+        if below.size:
+            conditions.append(outcome[below] >= self.lower[below])
+        if above.size:
+            conditions.append(outcome[above] <= self.upper[above])
+        return conditions
+
+    def bounds(self) -> tuple[Array, Array]:
+        return np.array(self.lower), np.array(self.upper)
+
+    def __repr__(self) -> str:
+        return f"Box(dim={self.dim})"
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        ends = np.abs(np.stack([self.lower, self.upper]))
+        size = np.where(np.isfinite(ends), ends, 0.0).max(axis=0)
+        slack = tol * np.where(size > 0, size, 1.0)
+        inside = (outcomes >= self.lower - slack) & (outcomes <= self.upper + slack)
+        return np.asarray(inside.all(axis=1))
+
+    def _worst_case(self, direction: Array) -> Array:
+        rest = np.clip(0.0, self.lower, self.upper)
+        end = np.where(direction > 0, self.upper, self.lower)
+        if np.isinf(end[direction != 0]).any():
+            i = int(np.argmax(np.isinf(end) & (direction != 0)))
+            raise Unbounded(
+                f"The worst case over Box is infinite: component {i} is unbounded in "
+                "the direction asked for. Intersect it with a bounded set."
+            )
+        return np.where(direction != 0, end, rest)
+
+    def _basis(self) -> Array:
+        return np.eye(self.dim)[:, self.lower < self.upper]
+
+    def _interior(self) -> Array:
+        return (self.lower + self.upper) / 2
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        return rng.uniform(self.lower, self.upper, (size, self.dim))
+
+    def _volume(self) -> float:
+        widths = self.upper - self.lower
+        return float(np.prod(widths[widths > 0])) if (widths > 0).any() else 0.0

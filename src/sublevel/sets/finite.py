@@ -1,0 +1,85 @@
+"""Finitely many outcomes: scenarios, past observations, corners.
+
+    { points_1, ..., points_k },   support(v) = max_i points_i'v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, as_matrix
+from .base import UncertaintySet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Finite(UncertaintySet):
+    """A list of outcomes.
+
+    Parameters
+    ----------
+    points : array of shape (k, m)
+
+    Examples
+    --------
+    >>> U = Finite([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
+    >>> U.worst_case([0.0, 1.0])
+    array([1., 2.])
+    >>> U.volume()
+    3.0
+    """
+
+    points: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", as_matrix("Finite", "points", self.points))
+
+    @property
+    def dim(self) -> int:
+        return self.points.shape[1]
+
+    @property
+    def is_bounded(self) -> bool:
+        return True
+
+    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        """Exact, with one boolean variable a point: for mixed-integer solvers."""
+        chosen = cp.Variable(len(self.points), boolean=True)
+        return [outcome == self.points.T @ chosen, cp.sum(chosen) == 1]
+
+    def bounds(self) -> tuple[Array, Array]:
+        return self.points.min(axis=0), self.points.max(axis=0)
+
+    def __repr__(self) -> str:
+        return f"Finite(dim={self.dim}, points={len(self.points)})"
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        slack = tol * (float(np.abs(self.points).max()) or 1.0)
+        inside = np.zeros(len(outcomes), dtype=bool)
+        for point in self.points:
+            inside |= (np.abs(outcomes - point) <= slack).all(axis=1)
+        return inside
+
+    def _worst_case(self, direction: Array) -> Array:
+        return np.array(self.points[int(np.argmax(self.points @ direction))])
+
+    def _support(self, direction: Array) -> float:
+        return float((self.points @ direction).max())
+
+    def _basis(self) -> Array:
+        return np.zeros((self.dim, 0))
+
+    def _interior(self) -> Array:
+        return np.array(self.points[0])
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        return np.asarray(rng.choice(self._listed(), size, axis=0))
+
+    def _volume(self) -> float:
+        return float(len(self._listed()))
+
+    def _listed(self) -> Array:
+        return np.unique(self.points, axis=0)

@@ -1,0 +1,138 @@
+"""Kullback-Leibler balls of probability vectors.
+
+    { p in the simplex : D(p || phat) = sum_j p_j log(p_j / phat_j) <= radius }.
+
+The orientation is D(p || phat): the unknown law first, the nominal one second, so a
+class of nominal probability zero keeps probability zero. For a direction v,
+
+    support(v) = min_{u >= 0}  u radius + u log sum_j phat_j exp(v_j / u),
+
+attained at p_j proportional to phat_j exp(v_j / u), where u solves D(p || phat) =
+radius; or, for a radius of at least -log phat(argmax v), at phat given argmax v.
+Reference: Hu and Hong (2013), Kullback-Leibler divergence constrained DRO.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, require_nonnegative
+from .base import UncertaintySet
+from .simplex import ROUNDING, as_probabilities, on_simplex, simplex_basis
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KLBall(UncertaintySet):
+    """Probability vectors p of divergence D(p || probabilities) at most `radius`.
+
+    Parameters
+    ----------
+    probabilities : array of shape (classes,)
+        The nominal law; classes of probability zero stay at zero.
+    radius : float
+        In nats, at least 0; inf is the whole simplex on the support.
+
+    Examples
+    --------
+    >>> U = KLBall([0.5, 0.5], radius=0.1)
+    >>> U.worst_case([1.0, 0.0])
+    array([0.71965, 0.28035])
+    >>> KLBall([0.5, 0.5], radius=1.0).worst_case([1.0, 0.0])
+    array([1., 0.])
+    """
+
+    probabilities: Array
+    radius: float
+
+    def __post_init__(self) -> None:
+        nominal = as_probabilities("KLBall", self.probabilities)
+        require_nonnegative("KLBall", radius=self.radius)
+        object.__setattr__(self, "probabilities", nominal)
+        object.__setattr__(self, "radius", float(self.radius))
+
+    @property
+    def dim(self) -> int:
+        return self.probabilities.size
+
+    @property
+    def is_bounded(self) -> bool:
+        return True
+
+    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        if self.radius == 0:
+            return [outcome == self.probabilities]
+        on, off = np.flatnonzero(self._active), np.flatnonzero(~self._active)
+        conditions = [cp.sum(outcome) == 1, outcome[on] >= 0]
+        if off.size:
+            conditions.append(outcome[off] == 0)
+        if self.radius < inf:
+            divergence = cp.rel_entr(outcome[on], self.probabilities[on])
+            conditions.append(cp.sum(divergence) <= self.radius)
+        return conditions
+
+    def __repr__(self) -> str:
+        return f"KLBall(dim={self.dim}, radius={self.radius:.6g})"
+
+    @property
+    def _active(self) -> np.ndarray[Any, Any]:
+        return np.asarray(self.probabilities > 0)
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        on = self._active
+        mass = np.maximum(outcomes[:, on], 0.0)
+        ratio = np.where(mass > 0, mass, 1.0) / np.where(
+            mass > 0, self.probabilities[on], 1.0
+        )
+        # sum p log(p / phat) - p + phat: the same where p sums to one, and of second
+        # order in p - phat, so that rounding does not drown a small radius.
+        divergence = (mass * np.log(ratio) - mass + self.probabilities[on]).sum(axis=1)
+        absent = (np.abs(outcomes[:, ~on]) <= max(tol, ROUNDING)).all(axis=1)
+        close = divergence <= self.radius * (1 + tol) + ROUNDING
+        return np.asarray(on_simplex(outcomes, tol) & absent & close)
+
+    def _worst_case(self, direction: Array) -> Array:
+        on = self._active
+        worst = np.zeros(self.dim)
+        worst[on] = _tilt(self.probabilities[on], direction[on], self.radius)
+        return worst
+
+    def _basis(self) -> Array:
+        if self.radius == 0:
+            return np.zeros((self.dim, 0))
+        return simplex_basis(self._active)
+
+    def _interior(self) -> Array:
+        return np.array(self.probabilities)
+
+
+def _tilt(nominal: Array, slope: Array, radius: float) -> Array:
+    """The worst case over a ball around a positive nominal law, shape (classes,)."""
+    from scipy.optimize import brentq
+
+    spread = float(slope.max() - slope.min())
+    if spread == 0.0 or radius == 0.0:
+        return nominal
+    # Shifted exponents never overflow; scaled ones make the bracket scale-free.
+    shifted = (slope - slope.max()) / spread
+    top = shifted == 0.0
+    if radius >= -np.log(nominal[top].sum()):
+        return np.where(top, nominal, 0.0) / nominal[top].sum()
+
+    def excess(rate: float) -> float:
+        if rate == 0.0:
+            return -radius
+        weights = nominal * np.exp(rate * shifted)
+        total = weights.sum()
+        return float(rate * (weights @ shifted) / total - np.log(total) - radius)
+
+    high = 1.0
+    while excess(high) < 0.0 and high < 1e300:
+        high *= 2.0
+    rate = brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) if high < 1e300 else high
+    weights = nominal * np.exp(rate * shifted)
+    return np.asarray(weights / weights.sum())

@@ -1,0 +1,91 @@
+"""How many label combinations a budget allows, and one of them at random.
+
+A table for each block says how many ways the later blocks can be labelled at each
+cost; equal costs are merged. Drawing forward through the tables is exactly uniform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..checks import Array
+from ..errors import InvalidParameter
+from ..label_table import Labels
+
+#: Most distinct partial costs for which combinations are counted.
+MOST_COSTS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCount:
+    """Numbers of affordable completions, from the last block to the first.
+
+    Parameters
+    ----------
+    excess : array of shape (blocks, classes)
+        Cost of each class above the least of its block; inf where there is none.
+    room : float
+        Largest total excess.
+
+    Examples
+    --------
+    >>> count = LabelCount(np.array([[0.0, 1.0], [0.0, 1.0]]), room=1.0)
+    >>> count.total()
+    3.0
+    """
+
+    excess: Array
+    room: float
+
+    def total(self) -> float:
+        """Number of affordable combinations."""
+        return float(self._tables()[0][1][-1])
+
+    def draw(self, size: int, rng: np.random.Generator) -> Labels:
+        """Combinations drawn uniformly, shape (size, blocks)."""
+        tables = self._tables()
+        spent = np.zeros(size)
+        labels = np.empty((size, len(self.excess)), dtype=np.intp)
+        for k, excess in enumerate(self.excess):
+            trial = spent[:, None] + excess
+            ways = _ways(tables[k + 1], self.room - trial)
+            reached = np.cumsum(ways, axis=1)
+            level = rng.uniform(0.0, reached[:, -1])
+            labels[:, k] = (reached <= level[:, None]).sum(axis=1)
+            spent = trial[np.arange(size), labels[:, k]]
+        return labels
+
+    def _tables(self) -> list[tuple[Array, Array]]:
+        """For blocks k, k + 1, ...: sorted costs and running counts, each (n,)."""
+        tables = [(np.zeros(1), np.ones(1))]
+        for excess in self.excess[::-1]:
+            costs, running = tables[0]
+            counts = np.diff(running, prepend=0.0)
+            tables.insert(0, self._merge(costs, counts, excess))
+        return tables
+
+    def _merge(self, costs: Array, counts: Array, excess: Array) -> tuple[Array, Array]:
+        sums = np.add.outer(excess[excess <= self.room], costs)
+        weights = np.broadcast_to(counts, sums.shape)[sums <= self.room]
+        # Sums of the same costs in another order differ by rounding only.
+        grain = 1e-12 * self.room if self.room > 0 else 1.0
+        keys, group = np.unique(
+            np.round(sums[sums <= self.room] / grain), return_inverse=True
+        )
+        if keys.size > MOST_COSTS:
+            raise InvalidParameter(
+                f"LabelSet(costs=...) must have at most {MOST_COSTS} distinct partial "
+                "costs for its members to be counted or sampled. Round the costs, "
+                "lower the budget or use fewer blocks."
+            )
+        return keys * grain, np.cumsum(np.bincount(group, weights=weights))
+
+
+def _ways(table: tuple[Array, Array], room: Array) -> Array:
+    """Number of completions whose cost fits in the room, of the shape of `room`."""
+    costs, running = table
+    # Rounded costs may exceed the room they came from by half a grain.
+    index = np.searchsorted(costs, room + 1e-11 * np.abs(costs[-1]), side="right")
+    return np.where(room >= 0.0, np.append(0.0, running)[index], 0.0)

@@ -1,0 +1,226 @@
+"""Sets of labels: one class a block, at a total cost within a budget.
+
+An outcome is the concatenation of one one-hot vector a block. With costs
+-log(probability) these are the sublevel sets of the cross-entropy, with 2 (1 -
+probability) those of the hinge loss, with 0 for the top class and 1 for the others
+those of the 0-1 loss. Coordinates that are not labels are not members: the set is
+the integer one, the smallest that covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..errors import InvalidParameter
+from ..label_oracle import best_labels
+from ..label_table import excess_costs
+from .base import TOLERANCE, UncertaintySet
+from .label_blocks import as_classes, as_costs, indices_of, names_of, one_hot
+from .label_count import LabelCount
+from .polytope import Polytope
+
+#: Most members that are listed one by one.
+MOST_LISTED = 20_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelSet(UncertaintySet):
+    """Label combinations whose total cost is within a budget.
+
+    Parameters
+    ----------
+    costs : tuple of arrays of shape (classes,), one a block
+        Cost of each class; inf excludes it.
+    budget : float
+        Largest total cost. It is raised to the sum of each block's least cost if it
+        is below, so the set is never empty: adding the likeliest labels can only
+        increase coverage. With inf every combination is a member.
+    classes : tuple of sequences, one a block, optional
+        Names of the classes; by default 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> U = LabelSet(costs=([0.1, 2.3], [0.7, 0.7, 3.0]), budget=1.0)
+    >>> U.labels()
+    ((0,), (0, 1))
+    >>> U.worst_case([0.0, 1.0, 0.0, 2.0, 5.0])
+    array([1., 0., 0., 1., 0.])
+    >>> U.volume(), U.effective_budget
+    (2.0, 1.0)
+    >>> pets = LabelSet(([0.1, 0.9], [0.2, 0.3]), 9.0, (["cat", "dog"], ["in", "out"]))
+    >>> pets.encode(["dog", "in"])
+    array([0., 1., 1., 0.])
+    >>> pets.decode([0.0, 1.0, 1.0, 0.0])
+    ('dog', 'in')
+    >>> pets.relaxation().dim
+    4
+    """
+
+    costs: tuple[Array, ...]
+    budget: float
+    classes: Any = None
+
+    def __post_init__(self) -> None:
+        costs = as_costs(self.costs)
+        if not np.isscalar(self.budget) or np.isnan(float(self.budget)):
+            raise InvalidParameter(
+                f"LabelSet(budget=...) must be a number, got {self.budget!r}."
+            )
+        object.__setattr__(self, "costs", costs)
+        object.__setattr__(self, "budget", float(self.budget))
+        object.__setattr__(self, "classes", as_classes(self.classes, costs))
+
+    @property
+    def dim(self) -> int:
+        return sum(self._sizes)
+
+    @property
+    def is_bounded(self) -> bool:
+        return True
+
+    @property
+    def effective_budget(self) -> float:
+        """The budget, or the sum of the least costs if that is larger."""
+        return max(self.budget, float(sum(cost.min() for cost in self.costs)))
+
+    def labels(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The classes of each block that occur in some member."""
+        excess, room = self._excess(TOLERANCE)
+        return tuple(
+            tuple(name for name, cost in zip(names, row, strict=False) if cost <= room)
+            for names, row in zip(self.classes, excess, strict=True)
+        )
+
+    def encode(self, labels: Any) -> Array:
+        """One-hot outcomes of labels, shape (blocks,) or (n, blocks)."""
+        names = np.asarray(labels, dtype=object)
+        blocks = len(self.costs)
+        if names.ndim not in (1, 2) or names.shape[-1] != blocks:
+            raise InvalidParameter(
+                f"LabelSet.encode(labels) must be of shape ({blocks},) or "
+                f"(n, {blocks}), got shape {names.shape}."
+            )
+        rows = one_hot(indices_of(self.classes, np.atleast_2d(names)), self._sizes)
+        return rows[0] if names.ndim == 1 else rows
+
+    def decode(self, outcomes: Any) -> Any:
+        """Labels of one-hot outcomes: a tuple, or a list of tuples for many."""
+        array = np.asarray(outcomes, dtype=float)
+        if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
+            raise InvalidParameter(
+                f"LabelSet.decode(outcomes) must be of shape ({self.dim},) or "
+                f"(n, {self.dim}), got shape {array.shape}."
+            )
+        names = names_of(self.classes, np.atleast_2d(array))
+        return names[0] if array.ndim == 1 else names
+
+    def relaxation(self) -> Polytope:
+        """The convex set { y >= 0, block sums 1, costs'y <= effective budget }.
+
+        It contains every member and more, so protecting against it is safe, and its
+        worst cases are linear programs.
+        """
+        share, usable = self._shares()
+        sums, each = self._sums(), np.eye(self.dim)
+        excluded = each[usable == 0.0]
+        rows = [-each, sums, -sums, excluded]
+        ends = [np.zeros(self.dim), np.ones(len(sums)), -np.ones(len(sums))]
+        ends.append(np.zeros(len(excluded)))
+        if share.any():
+            rows.append(share[None, :])
+            ends.append(np.ones(1))
+        return Polytope(np.concatenate(rows), np.concatenate(ends))
+
+    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        """Exact, with one boolean variable a class: for mixed-integer solvers."""
+        share, usable = self._shares()
+        label = cp.Variable(self.dim, boolean=True)
+        return [
+            outcome == label,
+            self._sums() @ label == 1,
+            share @ label <= 1,
+            label <= usable,
+        ]
+
+    def bounds(self) -> tuple[Array, Array]:
+        _, usable = self._shares()
+        alone = np.repeat(self._sums() @ usable, self._sizes) == 1
+        return np.where(alone, usable, 0.0), usable
+
+    def __repr__(self) -> str:
+        return f"LabelSet(blocks={len(self.costs)}, budget={self.budget:.6g})"
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [cost.size for cost in self.costs]
+
+    def _sums(self) -> Array:
+        """Matrix of shape (blocks, dim) that sums the coordinates of each block."""
+        return np.repeat(np.eye(len(self.costs)), self._sizes, axis=1)
+
+    def _excess(self, tol: float) -> tuple[Array, float]:
+        """Excess costs, shape (blocks, classes), inf where there is none; the room."""
+        present = np.arange(max(self._sizes)) < np.array(self._sizes)[:, None]
+        costs = np.full(present.shape, inf)
+        costs[present] = np.concatenate(self.costs)
+        excess, room, _ = excess_costs(costs, self.budget, tol)
+        return np.where(present, excess, inf), room
+
+    def _flat_excess(self, tol: float) -> tuple[Array, float]:
+        """The same excess costs in the order of the outcome, shape (dim,)."""
+        excess, room = self._excess(tol)
+        rows = zip(excess, self._sizes, strict=True)
+        return np.concatenate([row[:size] for row, size in rows]), room
+
+    def _shares(self) -> tuple[Array, Array]:
+        """Part of the room each class takes, and whether it fits; each (dim,)."""
+        excess, room = self._flat_excess(TOLERANCE)
+        usable = excess <= room
+        share = np.where(usable, excess, 0.0) / (room if room > 0 else 1.0)
+        return share, usable.astype(float)
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        excess, room = self._flat_excess(tol)
+        hot = outcomes > 0.5
+        whole = (np.abs(outcomes - hot) <= tol).all(axis=1)
+        single = (hot @ self._sums().T == 1).all(axis=1)
+        spent = np.where(hot, excess, 0.0).sum(axis=1)
+        return np.asarray(whole & single & (spent <= room))
+
+    def _worst_case(self, direction: Array) -> Array:
+        gains = np.split(direction, np.cumsum(self._sizes)[:-1])
+        labels = best_labels(gains, self.costs, self.budget)
+        return np.asarray(one_hot(labels[None, :], self._sizes)[0])
+
+    def _basis(self) -> Array:
+        return np.zeros((self.dim, 0))
+
+    def _interior(self) -> Array:
+        return self._worst_case(np.zeros(self.dim))
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        labels = LabelCount(*self._excess(TOLERANCE)).draw(size, rng)
+        return one_hot(labels, self._sizes)
+
+    def _volume(self) -> float:
+        return LabelCount(*self._excess(TOLERANCE)).total()
+
+    def _listed(self) -> Array | None:
+        excess, room = self._excess(TOLERANCE)
+        labels, spent = np.zeros((1, 0), dtype=np.intp), np.zeros(1)
+        for row in excess:
+            trial = spent[:, None] + row
+            parent, label = np.nonzero(trial <= room)
+            # Every partial combination has a completion, so few now is few later.
+            if parent.size > MOST_LISTED:
+                return None
+            labels = np.column_stack([labels[parent], label])
+            spent = trial[parent, label]
+        return one_hot(labels, self._sizes)

@@ -1,0 +1,134 @@
+"""The uncertainty set of the paper: outcomes whose loss is within the budget.
+
+    U(X) = { y : loss(y, prediction at X) <= budget }
+
+(Bertsimas & Boucher). Where the budget lies below the least loss any outcome has, the
+set would be empty; it is then the outcome of least loss, which can only add coverage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..errors import InvalidParameter, Unbounded
+from ..losses import LabelLoss, Loss
+from ..losses import get as get_loss
+from ..predictions import AnyPrediction, Prediction
+from .base import UncertaintySet
+from .label_set import LabelSet
+
+
+@dataclass(frozen=True, eq=False)
+class Sublevel(UncertaintySet):
+    """Outcomes whose loss, given one context's prediction, is at most the budget.
+
+    Parameters
+    ----------
+    loss : Loss
+    prediction : Prediction of one context
+    budget : float
+        Loss level; may be inf.
+
+    Examples
+    --------
+    >>> from sublevel.losses import Squared
+    >>> U = Sublevel(Squared(), Prediction(np.zeros(2)), budget=4.0)
+    >>> U.support([1.0, 0.0]), U.contains([[1.0, 1.0], [2.0, 2.0]])
+    (2.0, array([ True, False]))
+    """
+
+    loss: Any
+    prediction: Any
+    budget: float
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.budget):
+            raise InvalidParameter("Sublevel(budget=...) must be a number, got nan.")
+        object.__setattr__(self, "loss", get_loss(self.loss))
+        if isinstance(self.prediction, list | tuple | np.ndarray):
+            location = np.asarray(self.prediction, dtype=float)
+            object.__setattr__(self, "prediction", Prediction(location))
+
+    @property
+    def dim(self) -> int:
+        """Number of components of an outcome."""
+        return int(self.prediction.width)
+
+    @property
+    def effective_budget(self) -> float:
+        """The budget, or the least loss any outcome has where that is more."""
+        return max(float(self.budget), float(self.loss.floor(self.prediction)))
+
+    @property
+    def radius(self) -> float | None:
+        """Norm radius, where the loss is a norm."""
+        found = self.loss.radius(self.effective_budget)
+        return None if found is None else float(found)
+
+    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        """Loss at most the budget, and the loss's own domain."""
+        domain = self.loss.domain(self.prediction, outcome)
+        if self.effective_budget == inf:
+            return list(domain)
+        score = self.loss.expression(self.prediction, outcome)
+        return [score <= self.effective_budget, *domain]
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the budget is finite."""
+        return bool(np.isfinite(self.budget)) and super().is_bounded
+
+    def _contains(self, outcomes: Array, tol: float) -> Any:
+        scores = self.loss.score(self.prediction, outcomes)
+        admitted = self.loss.admits(self.prediction, outcomes)
+        return admitted & within(scores, self.effective_budget, tol)
+
+    def _worst_case(self, direction: Array) -> Array:
+        if self.effective_budget == inf:
+            raise Unbounded(
+                f"The worst case over the sublevel set of {type(self.loss).__name__} "
+                "is infinite: the budget is inf. Calibrate with more data, or at a "
+                "larger alpha."
+            )
+        return np.asarray(
+            self.loss.worst_case(self.prediction, self.effective_budget, direction)
+        )
+
+    def _support(self, direction: Array) -> float:
+        if self.effective_budget == inf and not direction.any():
+            return 0.0
+        return super()._support(direction)
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        ball = self.loss.ball(self.prediction, self.effective_budget)
+        return super()._sample(size, rng) if ball is None else ball.sample(size, rng)
+
+    def _volume(self) -> float:
+        ball = self.loss.ball(self.prediction, self.effective_budget)
+        return super()._volume() if ball is None else ball.volume()
+
+
+def within(scores: Any, budgets: Any, tol: float) -> Any:
+    """Whether each score is within its budget, the boundary (and rounding) included."""
+    finite = np.where(np.isfinite(budgets), budgets, 0.0)
+    return scores <= budgets + tol * np.abs(finite) + 1e-12
+
+
+def sublevel_set(
+    loss: Loss, prediction: AnyPrediction, budget: float, classes: Any = None
+) -> UncertaintySet:
+    """The set of one context: a LabelSet for labels, a Mixed set for numbers and
+    labels together, a Sublevel otherwise."""
+    from .mixed import Mixed, has_labels
+
+    if isinstance(loss, LabelLoss):
+        return LabelSet(loss.costs(prediction), budget, classes=classes)
+    if has_labels(loss):
+        return Mixed(loss, prediction, budget)
+    return Sublevel(loss, prediction, budget)

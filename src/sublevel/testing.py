@@ -1,0 +1,240 @@
+"""Contracts that third parties can run on their own losses, sets and guarantees.
+
+Each check raises ContractBroken, an AssertionError, with the first promise that does
+not hold. They compare every closed form with something independent of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from . import losses as _losses
+from .checks import Array
+from .conic import maximise
+from .errors import EmptySet, SolverFailed
+from .predictions import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+from .sets import UncertaintySet
+
+
+class ContractBroken(AssertionError):
+    """A promise of the interface does not hold; the message says which."""
+
+
+def check_loss(
+    loss: Any,
+    prediction: AnyPrediction | None = None,
+    random_state: int = 0,
+    tol: float = 1e-6,
+) -> None:
+    """Run the loss contract: three faces of one function, and its worst cases.
+
+    Parameters
+    ----------
+    loss : a loss object
+    prediction : Prediction of one context, optional; a random one by default
+    random_state : seed of the outcomes, directions and budgets tried
+    tol : relative tolerance
+
+    Examples
+    --------
+    >>> from sublevel.losses import Huber
+    >>> check_loss(Huber(knee=0.7))
+    """
+    rng = np.random.default_rng(random_state)
+    said = example_prediction(loss.needs, rng) if prediction is None else prediction
+    for _ in range(4):
+        outcome = _outcome(loss, said, rng)
+        direction = rng.normal(size=said.width)
+        floor = float(loss.floor(said))
+        budget = max(floor, 0.0) + float(rng.uniform(0.2, 3.0))
+        _check_faces(loss, said, outcome, tol)
+        _check_fenchel_young(loss, said, outcome, direction, tol)
+        _check_worst_case(loss, said, budget, direction, tol)
+
+
+def check_set(
+    value: UncertaintySet, random_state: int = 0, tol: float = 1e-6, size: int = 20
+) -> None:
+    """Run the set contract: membership, worst cases, bounds and samples agree.
+
+    Examples
+    --------
+    >>> from sublevel.sets import Box
+    >>> check_set(Box([0.0, 0.0], [1.0, 2.0]))
+    """
+    rng = np.random.default_rng(random_state)
+    lower, upper = value.bounds()
+    width = 1 + float(np.abs(upper - lower).max())
+    for _ in range(5):
+        direction = rng.normal(size=value.dim)
+        worst, support = value.worst_case(direction), value.support(direction)
+        scale = tol * (1 + float(np.abs(direction).sum()) * width)
+        _require(value.contains(worst), f"worst_case({direction}) is inside")
+        attained = abs(direction @ worst - support) <= scale
+        _require(attained, f"worst_case({direction}) attains support")
+        _require(_solve_agrees(value, direction, support, scale), "constraints agree")
+        other = rng.normal(size=value.dim)
+        split = value.support(direction + other)
+        _require(split <= support + value.support(other) + 2 * scale, "sublinear")
+        boxed = (worst >= lower - scale).all() and (worst <= upper + scale).all()
+        _require(boxed, "worst_case is within bounds")
+    drawn = value.sample(size, random_state=random_state)
+    _require(drawn.shape == (size, value.dim), "sample has shape (size, dim)")
+    _require(np.all(value.contains(drawn)), "samples are inside")
+    _require(value.volume() >= 0, "volume is not negative")
+
+
+def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -> None:
+    """Run the guarantee contract: order, infinity and the inverse are coherent.
+
+    Examples
+    --------
+    >>> from sublevel.guarantees import Marginal
+    >>> check_guarantee(Marginal())
+    """
+    rng = np.random.default_rng(random_state)
+    need = guarantee.minimum_sample_size(alpha)
+    scores = rng.exponential(size=2 * need + 50)
+    found = guarantee.calibrate(scores, alpha)
+    again = guarantee.calibrate(rng.permutation(scores), alpha)
+    _require(found.budget == again.budget, "the order of scores does not matter")
+    _require(np.isfinite(found.budget), "enough scores give a finite budget")
+    _require(found.certificate.alpha <= alpha, "no more than alpha is promised")
+    looser = guarantee.calibrate(scores, min(0.99, 2 * alpha)).budget
+    _require(looser <= found.budget, "a larger alpha has no larger budget")
+    back = guarantee.promise(scores, found.budget)
+    _require(back.alpha <= alpha + 1e-9, "promise() returns the level calibrated for")
+    beyond = guarantee.promise(scores, found.budget * 0.9)
+    _require(beyond.alpha > alpha, "a smaller budget promises less")
+    few = _calibrate_quietly(guarantee, scores[: need - 1], alpha)
+    _require(few.budget == np.inf, "too few scores give an infinite budget")
+    _require(few.certificate.minimum_sample_size == need, "and say how many would do")
+
+
+def example_prediction(needs: Any, rng: np.random.Generator) -> AnyPrediction:
+    """A random prediction of one context, positive where it is numeric."""
+    if isinstance(needs, tuple):
+        return JointPrediction(tuple(example_prediction(need, rng) for need in needs))
+    if needs == "labels":
+        return LabelPrediction(
+            (rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2)))
+        )
+    location = rng.uniform(0.5, 2.0, size=3)
+    scale = rng.uniform(0.5, 1.5, size=3) if needs == "spread" else None
+    return Prediction(location, scale)
+
+
+def _outcome(loss: Any, said: Any, rng: np.random.Generator) -> Array:
+    if isinstance(said, JointPrediction):
+        pairs = zip(loss.losses, said.parts, strict=True)
+        return np.concatenate([_outcome(part, s, rng) for part, s in pairs])
+    if isinstance(said, LabelPrediction):
+        hot = [np.eye(block.shape[-1])[rng.integers(len(block))] for block in said.values]
+        return np.concatenate(hot)
+    return np.asarray(said.location * rng.uniform(0.3, 2.0, size=said.width))
+
+
+def _check_faces(loss: Any, said: Any, outcome: Array, tol: float) -> None:
+    score = float(loss.score(said, outcome))
+    total = float(np.sum(loss.components(said, outcome)))
+    _require(np.isclose(score, total, rtol=tol), "components sum to the score")
+    given = cp.Constant(outcome)
+    value = float(np.asarray(loss.expression(said, given).value).item())
+    _require(
+        np.isclose(score, value, rtol=tol, atol=tol),
+        f"score {score} equals the CVXPY expression {value}",
+    )
+    variable = cp.Variable(len(outcome))
+    _require(loss.expression(said, variable).is_convex(), "expression is convex")
+    _require(score >= float(loss.floor(said)) - tol, "score is at least floor")
+    stacked = np.stack([outcome, outcome])
+    pair = said[None] if not hasattr(said, "width") else _repeat(said)
+    rows = loss.score(pair, stacked)
+    _require(np.allclose(rows, score), "score broadcasts over rows")
+
+
+def _check_fenchel_young(
+    loss: Any, said: Any, outcome: Array, direction: Array, tol: float
+) -> None:
+    """u loss*(v / u) + u loss(y) >= v'y for every y."""
+    for multiplier in (0.5, 2.0):
+        dual = loss.conjugate(cp.Constant(direction), cp.Constant(multiplier), said)
+        least = _least(dual.value, dual.constraints)
+        bound = least + multiplier * float(loss.score(said, outcome))
+        gap = bound - float(direction @ outcome)
+        _require(gap >= -tol * (1 + abs(bound)), "Fenchel-Young inequality")
+
+
+def _check_worst_case(
+    loss: Any, said: Any, budget: float, direction: Array, tol: float
+) -> None:
+    worst = loss.worst_case(said, budget, direction)
+    support = float(loss.support(said, budget, direction))
+    scale = tol * (1 + abs(support))
+    _require(
+        float(loss.score(said, worst)) <= budget * (1 + 1e-7) + 1e-9,
+        "worst_case is within the budget",
+    )
+    _require(abs(direction @ worst - support) <= scale, "worst_case attains support")
+    dual = loss.counterpart(said, budget, cp.Constant(direction))
+    bound = _least(dual.value, dual.constraints)
+    _require(bound >= support - scale, f"counterpart {bound} covers support {support}")
+    if loss.exact_dual:
+        _require(
+            abs(bound - support) <= scale,
+            f"counterpart {bound} equals support {support}",
+        )
+    pair = loss.worst_case(_repeat(said), np.full(2, budget), np.stack([direction] * 2))
+    _require(np.allclose(pair, worst, atol=1e-5), "worst_case broadcasts over rows")
+
+
+def _repeat(said: Any) -> Any:
+    """The same context twice."""
+    if isinstance(said, JointPrediction):
+        return JointPrediction(tuple(_repeat(part) for part in said.parts))
+    if isinstance(said, LabelPrediction):
+        twice = tuple(np.stack([block, block]) for block in said.values)
+        margins = said.probabilities is None
+        return LabelPrediction(None, twice) if margins else LabelPrediction(twice)
+    scale = None if said.scale is None else np.stack([said.scale] * 2)
+    return Prediction(np.stack([said.location] * 2), scale)
+
+
+def _least(value: cp.Expression, constraints: list[cp.Constraint]) -> float:
+    """Least value of a convex expression; inf where the constraints cannot hold."""
+    problem = cp.Problem(cp.Minimize(value), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
+        return float(np.inf)
+    _require(problem.status == cp.OPTIMAL, f"dual solved, got {problem.status}")
+    return float(problem.value)
+
+
+def _solve_agrees(
+    value: UncertaintySet, direction: Array, support: float, scale: float
+) -> bool:
+    """The pessimising solve over the set's own constraints reaches the support."""
+    outcome = cp.Variable(value.dim)
+    try:
+        found = maximise(direction, outcome, value.constraints(outcome), "the set")
+    except (EmptySet, SolverFailed, ValueError):
+        # A set without a convex (or linear mixed-integer) description has no such
+        # solve; its members are checked one by one.
+        return not hasattr(value, "loss") or isinstance(value.loss, _losses.Combined)
+    return bool(abs(float(direction @ found) - support) <= scale)
+
+
+def _calibrate_quietly(guarantee: Any, scores: Array, alpha: float) -> Any:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return guarantee.calibrate(scores, alpha)
+
+
+def _require(holds: Any, promise: str) -> None:
+    if not holds:
+        raise ContractBroken(f"Broken promise: {promise}.")
