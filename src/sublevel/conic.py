@@ -4,6 +4,8 @@ This is the independent road to a worst case: where a closed form exists it is u
 instead, and tests compare the two.
 """
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 
@@ -30,7 +32,10 @@ def maximise(
     )
     solver = cp.HIGHS if problem.is_mixed_integer() else cp.CLARABEL
     try:
-        problem.solve(solver=solver)
+        with warnings.catch_warnings():
+            # CVXPY warns of an inaccurate solution; below it is an error.
+            warnings.simplefilter("ignore")
+            problem.solve(solver=solver)
     except cp.error.SolverError as error:
         raise SolverFailed(
             f"{solver} failed on the worst case over {owner}: {error}"

@@ -129,7 +129,7 @@ def _switch(table: LabelTable, unit: float) -> Labels:
     chosen = np.argsort(-improvement, kind="stable")[: int(table.room // unit)]
     chosen = chosen[improvement[chosen] > 0]
     labels[chosen] = np.argmax(paid[chosen], axis=1)
-    return labels
+    return np.asarray(labels)
 
 
 def _branch(table: LabelTable) -> Labels:
@@ -290,10 +290,7 @@ def _milp(table: LabelTable) -> Labels:
         options={"mip_rel_gap": 0.0},
     )
     if answer.x is None:
-        raise SolverFailed(
-            f"HIGHS stopped with status {answer.status} on the worst labels: "
-            f"{answer.message}"
-        )
+        raise SolverFailed(f"HIGHS failed on the worst labels: {answer.message}")
     chosen = answer.x > 0.5
     labels = np.zeros(len(table.gains), dtype=np.intp)
     labels[block[chosen]] = label[chosen]

@@ -87,9 +87,9 @@ class DoubledExpression(Huber):
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [
-        (PrintedAbsolute(), "Fenchel-Young"),
-        (PrintedHuber(), "Fenchel-Young"),
-        (PrintedCounterpart(), "covers support"),
+        (PrintedAbsolute(), "Fenchel-Young|covers support"),
+        (PrintedHuber(), "Fenchel-Young|covers support"),
+        (PrintedCounterpart(), "covers support|dual"),
         (SeparateMultipliers(), "equals support"),
         (RadiusSquared(), "within the budget|attains|covers"),
         (WrongSign(), "equals support|covers"),

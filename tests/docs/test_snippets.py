@@ -1,8 +1,8 @@
 """Every snippet of README and docs runs, prints what the page says, and links resolve.
 
-Blocks of one page share a namespace, in order. A ``text`` block right after a ``python``
-block is the expected output; ``...`` stands for anything. A block is left out only by
-the info string ``python no-run``.
+Blocks of one page share a namespace, in order. A ``text`` block right after a
+``python`` block is the expected output; ``...`` stands for anything. A block is left
+out only by the info string ``python no-run``.
 """
 
 import contextlib

@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-OPTIONAL = ["torch", "matplotlib", "typer", "rich", "jinja2", "lightgbm", "dask"]
+# jinja2 is not here: OSQP, which CVXPY imports, brings it.
+OPTIONAL = ["torch", "matplotlib", "typer", "rich", "lightgbm", "dask"]
 
 PROGRAM = """
 import sys

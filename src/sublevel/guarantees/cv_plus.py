@@ -136,6 +136,7 @@ class CVPlus(OrderStatistic):
 
     def fixed_in_advance(self) -> str:
         return (
-            "The budget was given, not calibrated: the level is right on average over "
-            "draws of the sample."
+            "The budget was given, not calibrated: averaged over draws of the sample "
+            "this level is at least the violation rate; in a single draw it may fall "
+            "below it."
         )

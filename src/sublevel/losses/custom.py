@@ -46,17 +46,18 @@ class Custom(Loss):
     def components(self, prediction: Any, outcome: Any) -> Array:
         """The loss as its only component, shape (..., 1)."""
         outcome = np.asarray(outcome, dtype=float)
-        location = np.broadcast_to(location_of(prediction), outcome.shape)
-        given = cp.Parameter(outcome.shape[-1])
-        spread = getattr(prediction, "scale", None)
         flat = outcome.reshape(-1, outcome.shape[-1])
-        centers = location.reshape(flat.shape)
-        scales = None if spread is None else np.broadcast_to(spread, flat.shape)
+        location, scale = location_of(prediction), getattr(prediction, "scale", None)
         found = np.empty(len(flat))
+        given = cp.Parameter(outcome.shape[-1])
         for i, row in enumerate(flat):
+            # One context, many outcomes: the expression is built only once.
+            if i == 0 or np.ndim(location) > 1:
+                center = location if np.ndim(location) == 1 else location[i]
+                spread = scale if np.ndim(scale) < 2 else scale[i]
+                built = self._call(given, center, spread)
             given.value = row
-            scale = None if scales is None else scales[i]
-            found[i] = np.asarray(self._call(given, centers[i], scale).value).item()
+            found[i] = np.asarray(built.value).item()
         return found.reshape(*outcome.shape[:-1], 1)
 
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:

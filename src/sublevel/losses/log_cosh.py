@@ -11,7 +11,8 @@ import numpy as np
 
 from ..checks import Array
 from ..epigraph import Epigraph
-from .base import location_of
+from ..norm_ball import aligned
+from .base import location_of, per_row
 from .separable import SmoothLoss
 
 
@@ -53,3 +54,14 @@ class LogCosh(SmoothLoss):
         """prediction + atanh(slope); infinitely far for slopes of 1 and more."""
         reach = np.arctanh(np.clip(np.abs(slope), 0.0, 1.0))
         return np.asarray(location_of(prediction) + np.sign(slope) * reach)
+
+    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+        """Outcome that maximises `direction @ y` at loss <= budget."""
+        core = super().worst_case(prediction, budget, direction)
+        # Far out every slope rounds to 1, so slopes cannot tell how far: there the
+        # loss grows by 1 / weight for each unit, and the steepest component takes
+        # what budget is left.
+        weights = self._weights(location_of(prediction))
+        left = np.maximum(budget - self.score(prediction, core), 0.0)
+        steepest = aligned(weights * np.asarray(direction, dtype=float), 1)
+        return np.asarray(core + per_row(left) * weights * steepest)

@@ -1,10 +1,10 @@
-"""Pictures of sets and promises. Each has a companion that returns its facts as a table.
+"""Pictures of sets and promises, each with a companion that returns its facts.
 
-| picture             | facts               | shows                                      |
-|---------------------|---------------------|--------------------------------------------|
-| `plot_set`          | `set_table`         | a set in two dimensions, its prediction    |
-| `calibration_curve` | `calibration_table` | nominal level against realised coverage    |
-| `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC     |
+| picture             | facts               | shows                                   |
+|---------------------|---------------------|-----------------------------------------|
+| `plot_set`          | `set_table`         | a set in two dimensions, its prediction |
+| `calibration_curve` | `calibration_table` | nominal level against realised coverage |
+| `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC  |
 
 Every picture takes `ax=` and returns the Axes it drew on. Matplotlib is imported only
 when a picture is drawn.

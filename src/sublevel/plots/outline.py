@@ -51,8 +51,10 @@ def set_table(U: UncertaintySet, components: Sequence[int] = (0, 1)) -> pd.DataF
     pair = _pair(U, components)
     tables = []
     for part, member in enumerate(_members(U)):
-        isolated = isinstance(member, Finite | LabelSet)
-        points = _projected(member, pair) if isolated else _traced(member, pair)
+        if isinstance(member, Finite | LabelSet):
+            points, isolated = _projected(member, pair), True
+        else:
+            points, isolated = _traced(member, pair), False
         table = pd.DataFrame(points, columns=["first", "second"])
         tables.append(table.assign(part=part, isolated=isolated))
     return pd.concat(tables, ignore_index=True)

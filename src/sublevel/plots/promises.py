@@ -98,11 +98,11 @@ def calibration_curve(
     table = calibration_table(sets, X_test, Y_test, alphas)
     ax = axes_or_new(ax)
     ax.axline((1, 1), slope=1, color="0.7", linewidth=1)
-    reach = [table["coverage"] - table["low"], table["high"] - table["coverage"]]
     # The difference of equal numbers may be negative in the last digit.
-    reach = [np.maximum(side, 0.0) for side in reach]
+    down = np.maximum(table["coverage"] - table["low"], 0.0)
+    up = np.maximum(table["high"] - table["coverage"], 0.0)
     ax.errorbar(
-        table["promised"], table["coverage"], yerr=reach, fmt="o", markersize=4
+        table["promised"], table["coverage"], yerr=[down, up], fmt="o", markersize=4
     )
     ax.set_xlabel("promised coverage, 1 - alpha")
     ax.set_ylabel(f"coverage on {table['n'].iloc[0]} test outcomes")
@@ -181,7 +181,8 @@ def budget_curve(sets: Any, alphas: Any = None, ax: Axes | None = None) -> Axes:
         endless = rows.loc[rows["budget"] == inf, "alpha"]
         if not endless.empty:
             shade = {"color": line.get_color(), "alpha": 0.12, "linewidth": 0}
-            ax.axvspan(0, endless.max(), label=f"{name}: infinite", **shade)
+            region: Any = shade | {"label": f"{name}: infinite"}
+            ax.axvspan(0, endless.max(), **region)
     ax.set_xlim(left=0)
     ax.set_xlabel("violation level alpha")
     ax.set_ylabel("budget")

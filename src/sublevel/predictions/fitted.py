@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
-
 
 def is_fitted(model: Any) -> bool:
-    """Whether the model can predict as it is.
+    """Whether the model has been trained, or has nothing to train.
 
-    Anything without `fit` (a function, a torch module) is taken as ready.
+    Anything without `fit` (a function, a torch module) is taken as ready; otherwise
+    scikit-learn's convention decides: what was learned has a name that ends in an
+    underscore. A Gaussian process that predicts from its prior counts as not fitted.
 
     Examples
     --------
@@ -19,8 +18,7 @@ def is_fitted(model: Any) -> bool:
     """
     if not hasattr(model, "fit") or isinstance(model, type):
         return True
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+    if hasattr(model, "__sklearn_is_fitted__"):
+        return bool(model.__sklearn_is_fitted__())
+    learned = (name for name in vars(model) if not name.startswith("__"))
+    return any(name.endswith("_") for name in learned)

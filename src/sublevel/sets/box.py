@@ -1,6 +1,6 @@
 """Boxes: each component between two bounds.
 
-    { y : lower <= y <= upper },   support(v) = sum_i max(lower_i v_i, upper_i v_i).
+{ y : lower <= y <= upper },   support(v) = sum_i max(lower_i v_i, upper_i v_i).
 """
 
 from __future__ import annotations
@@ -61,13 +61,16 @@ class Box(UncertaintySet):
         return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        size = self._size
         below = np.flatnonzero(np.isfinite(self.lower))
         above = np.flatnonzero(np.isfinite(self.upper))
         conditions = []
         if below.size:
-            conditions.append(outcome[below] >= self.lower[below])
+            unit = cp.multiply(1 / size[below], outcome[below])
+            conditions.append(unit >= self.lower[below] / size[below])
         if above.size:
-            conditions.append(outcome[above] <= self.upper[above])
+            unit = cp.multiply(1 / size[above], outcome[above])
+            conditions.append(unit <= self.upper[above] / size[above])
         return conditions
 
     def bounds(self) -> tuple[Array, Array]:
@@ -76,10 +79,15 @@ class Box(UncertaintySet):
     def __repr__(self) -> str:
         return f"Box(dim={self.dim})"
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    @property
+    def _size(self) -> Array:
+        """Largest finite magnitude of each component's ends, or one, shape (dim,)."""
         ends = np.abs(np.stack([self.lower, self.upper]))
         size = np.where(np.isfinite(ends), ends, 0.0).max(axis=0)
-        slack = tol * np.where(size > 0, size, 1.0)
+        return np.where(size > 0, size, 1.0)
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        slack = tol * self._size
         inside = (outcomes >= self.lower - slack) & (outcomes <= self.upper + slack)
         return np.asarray(inside.all(axis=1))
 

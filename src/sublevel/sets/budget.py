@@ -72,12 +72,17 @@ class Budget(UncertaintySet):
         return True
 
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        unit = cp.Variable(self.dim)
-        return [
-            outcome == self.center + cp.multiply(self.deviation, unit),
-            cp.abs(unit) <= 1,
-            cp.norm1(unit) <= min(self.gamma, self.dim),
-        ]
+        moves = np.flatnonzero((self.deviation > 0) & (self.gamma > 0))
+        stays = np.setdiff1d(np.arange(self.dim), moves)
+        conditions = []
+        if stays.size:
+            conditions.append(outcome[stays] == self.center[stays])
+        if moves.size:
+            residual = outcome[moves] - self.center[moves]
+            unit = cp.multiply(1 / self.deviation[moves], residual)
+            most = min(self.gamma, moves.size)
+            conditions += [cp.abs(unit) <= 1, cp.norm1(unit) <= most]
+        return conditions
 
     def bounds(self) -> tuple[Array, Array]:
         reach = min(self.gamma, 1.0) * self.deviation
@@ -102,7 +107,7 @@ class Budget(UncertaintySet):
         order = np.argsort(-np.abs(slope), kind="stable")
         unit = np.zeros(self.dim)
         unit[order] = np.clip(self.gamma - np.arange(self.dim), 0.0, 1.0)
-        return self.center + self.deviation * unit * np.sign(slope)
+        return np.asarray(self.center + self.deviation * unit * np.sign(slope))
 
     def _basis(self) -> Array:
         return np.eye(self.dim)[:, (self.deviation > 0) & (self.gamma > 0)]
@@ -118,6 +123,8 @@ class Budget(UncertaintySet):
         # Irwin-Hall: the chance that k uniforms sum to at most gamma. The alternating
         # sum cancels badly in floating point, so it is taken in exact fractions.
         gamma = Fraction(min(self.gamma, k))
-        terms = ((-1) ** j * comb(k, j) * (gamma - j) ** k for j in range(int(gamma) + 1))
+        terms = (
+            (-1) ** j * comb(k, j) * (gamma - j) ** k for j in range(int(gamma) + 1)
+        )
         chance = sum(terms, Fraction(0)) / factorial(k)
         return float(chance) * float(np.prod(2 * moving))

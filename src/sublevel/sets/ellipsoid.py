@@ -1,7 +1,7 @@
 """Ellipsoids: the sets of squared, gaussian and Mahalanobis losses.
 
-    { center + scale z : ||z||_2 <= radius },
-    support(v) = center'v + radius ||scale'v||_2.
+{ center + scale z : ||z||_2 <= radius },
+support(v) = center'v + radius ||scale'v||_2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finitely many outcomes: scenarios, past observations, corners.
 
-    { points_1, ..., points_k },   support(v) = max_i points_i'v.
+{ points_1, ..., points_k },   support(v) = max_i points_i'v.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Finite(UncertaintySet):
 
     @property
     def dim(self) -> int:
-        return self.points.shape[1]
+        return int(self.points.shape[1])
 
     @property
     def is_bounded(self) -> bool:

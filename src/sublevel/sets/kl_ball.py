@@ -41,7 +41,7 @@ class KLBall(UncertaintySet):
     --------
     >>> U = KLBall([0.5, 0.5], radius=0.1)
     >>> U.worst_case([1.0, 0.0])
-    array([0.71965, 0.28035])
+    array([0.7198, 0.2802])
     >>> KLBall([0.5, 0.5], radius=1.0).worst_case([1.0, 0.0])
     array([1., 0.])
     """
@@ -121,7 +121,7 @@ def _tilt(nominal: Array, slope: Array, radius: float) -> Array:
     shifted = (slope - slope.max()) / spread
     top = shifted == 0.0
     if radius >= -np.log(nominal[top].sum()):
-        return np.where(top, nominal, 0.0) / nominal[top].sum()
+        return np.asarray(np.where(top, nominal, 0.0) / nominal[top].sum())
 
     def excess(rate: float) -> float:
         if rate == 0.0:

@@ -1,7 +1,7 @@
 """Balls of the 1-norm: the sets of the absolute loss.
 
-    { center + scale z : ||z||_1 <= radius },
-    support(v) = center'v + radius ||scale'v||_inf.
+{ center + scale z : ||z||_1 <= radius },
+support(v) = center'v + radius ||scale'v||_inf.
 """
 
 from __future__ import annotations

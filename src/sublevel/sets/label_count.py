@@ -51,9 +51,10 @@ class LabelCount:
         for k, excess in enumerate(self.excess):
             trial = spent[:, None] + excess
             ways = _ways(tables[k + 1], self.room - trial)
-            reached = np.cumsum(ways, axis=1)
-            level = rng.uniform(0.0, reached[:, -1])
-            labels[:, k] = (reached <= level[:, None]).sum(axis=1)
+            # Whatever the rounding, the cheapest class always has a completion.
+            reached = np.cumsum(np.maximum(ways, excess == 0.0), axis=1)
+            level = rng.random(size) * reached[:, -1]
+            labels[:, k] = np.argmax(reached > level[:, None], axis=1)
             spent = trial[np.arange(size), labels[:, k]]
         return labels
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from math import inf
+from itertools import compress
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, as_vector
 from ..errors import InvalidParameter
 from ..label_oracle import best_labels
-from ..label_table import excess_costs
-from .base import TOLERANCE, UncertaintySet
+from .base import UncertaintySet
 from .label_blocks import as_classes, as_costs, indices_of, names_of, one_hot
 from .label_count import LabelCount
+from .label_prices import LabelPrices
 from .polytope import Polytope
 
 #: Most members that are listed one by one.
@@ -69,17 +69,14 @@ class LabelSet(UncertaintySet):
 
     def __post_init__(self) -> None:
         costs = as_costs(self.costs)
-        if not np.isscalar(self.budget) or np.isnan(float(self.budget)):
-            raise InvalidParameter(
-                f"LabelSet(budget=...) must be a number, got {self.budget!r}."
-            )
+        budget = float(as_vector("LabelSet", "budget", self.budget, 1, False)[0])
         object.__setattr__(self, "costs", costs)
-        object.__setattr__(self, "budget", float(self.budget))
+        object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "classes", as_classes(self.classes, costs))
 
     @property
     def dim(self) -> int:
-        return sum(self._sizes)
+        return sum(self._prices.sizes)
 
     @property
     def is_bounded(self) -> bool:
@@ -92,22 +89,21 @@ class LabelSet(UncertaintySet):
 
     def labels(self) -> tuple[tuple[Hashable, ...], ...]:
         """The classes of each block that occur in some member."""
-        excess, room = self._excess(TOLERANCE)
-        return tuple(
-            tuple(name for name, cost in zip(names, row, strict=False) if cost <= room)
-            for names, row in zip(self.classes, excess, strict=True)
-        )
+        ends = np.cumsum(self._prices.sizes)[:-1]
+        blocks = zip(self.classes, np.split(self._prices.usable(), ends), strict=True)
+        return tuple(tuple(compress(names, usable)) for names, usable in blocks)
 
     def encode(self, labels: Any) -> Array:
         """One-hot outcomes of labels, shape (blocks,) or (n, blocks)."""
-        names = np.asarray(labels, dtype=object)
-        blocks = len(self.costs)
+        names, blocks = np.asarray(labels, dtype=object), len(self.costs)
         if names.ndim not in (1, 2) or names.shape[-1] != blocks:
             raise InvalidParameter(
                 f"LabelSet.encode(labels) must be of shape ({blocks},) or "
                 f"(n, {blocks}), got shape {names.shape}."
             )
-        rows = one_hot(indices_of(self.classes, np.atleast_2d(names)), self._sizes)
+        rows = one_hot(
+            indices_of(self.classes, np.atleast_2d(names)), self._prices.sizes
+        )
         return rows[0] if names.ndim == 1 else rows
 
     def decode(self, outcomes: Any) -> Any:
@@ -127,77 +123,42 @@ class LabelSet(UncertaintySet):
         It contains every member and more, so protecting against it is safe, and its
         worst cases are linear programs.
         """
-        share, usable = self._shares()
-        sums, each = self._sums(), np.eye(self.dim)
-        excluded = each[usable == 0.0]
-        rows = [-each, sums, -sums, excluded]
-        ends = [np.zeros(self.dim), np.ones(len(sums)), -np.ones(len(sums))]
-        ends.append(np.zeros(len(excluded)))
-        if share.any():
-            rows.append(share[None, :])
-            ends.append(np.ones(1))
-        return Polytope(np.concatenate(rows), np.concatenate(ends))
+        return Polytope(*self._prices.inequalities())
 
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """Exact, with one boolean variable a class: for mixed-integer solvers."""
-        share, usable = self._shares()
         label = cp.Variable(self.dim, boolean=True)
         return [
             outcome == label,
-            self._sums() @ label == 1,
-            share @ label <= 1,
-            label <= usable,
+            self._prices.sums() @ label == 1,
+            self._prices.shares() @ label <= 1,
+            label <= self._prices.usable().astype(float),
         ]
 
     def bounds(self) -> tuple[Array, Array]:
-        _, usable = self._shares()
-        alone = np.repeat(self._sums() @ usable, self._sizes) == 1
+        usable = self._prices.usable().astype(float)
+        alone = np.repeat(self._prices.sums() @ usable, self._prices.sizes) == 1
         return np.where(alone, usable, 0.0), usable
 
     def __repr__(self) -> str:
         return f"LabelSet(blocks={len(self.costs)}, budget={self.budget:.6g})"
 
     @property
-    def _sizes(self) -> list[int]:
-        return [cost.size for cost in self.costs]
-
-    def _sums(self) -> Array:
-        """Matrix of shape (blocks, dim) that sums the coordinates of each block."""
-        return np.repeat(np.eye(len(self.costs)), self._sizes, axis=1)
-
-    def _excess(self, tol: float) -> tuple[Array, float]:
-        """Excess costs, shape (blocks, classes), inf where there is none; the room."""
-        present = np.arange(max(self._sizes)) < np.array(self._sizes)[:, None]
-        costs = np.full(present.shape, inf)
-        costs[present] = np.concatenate(self.costs)
-        excess, room, _ = excess_costs(costs, self.budget, tol)
-        return np.where(present, excess, inf), room
-
-    def _flat_excess(self, tol: float) -> tuple[Array, float]:
-        """The same excess costs in the order of the outcome, shape (dim,)."""
-        excess, room = self._excess(tol)
-        rows = zip(excess, self._sizes, strict=True)
-        return np.concatenate([row[:size] for row, size in rows]), room
-
-    def _shares(self) -> tuple[Array, Array]:
-        """Part of the room each class takes, and whether it fits; each (dim,)."""
-        excess, room = self._flat_excess(TOLERANCE)
-        usable = excess <= room
-        share = np.where(usable, excess, 0.0) / (room if room > 0 else 1.0)
-        return share, usable.astype(float)
+    def _prices(self) -> LabelPrices:
+        return LabelPrices(self.costs, self.budget)
 
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
-        excess, room = self._flat_excess(tol)
+        excess, room = self._prices.row(tol)
         hot = outcomes > 0.5
         whole = (np.abs(outcomes - hot) <= tol).all(axis=1)
-        single = (hot @ self._sums().T == 1).all(axis=1)
+        single = (hot @ self._prices.sums().T == 1).all(axis=1)
         spent = np.where(hot, excess, 0.0).sum(axis=1)
         return np.asarray(whole & single & (spent <= room))
 
     def _worst_case(self, direction: Array) -> Array:
-        gains = np.split(direction, np.cumsum(self._sizes)[:-1])
+        gains = np.split(direction, np.cumsum(self._prices.sizes)[:-1])
         labels = best_labels(gains, self.costs, self.budget)
-        return np.asarray(one_hot(labels[None, :], self._sizes)[0])
+        return np.asarray(one_hot(labels[None, :], self._prices.sizes)[0])
 
     def _basis(self) -> Array:
         return np.zeros((self.dim, 0))
@@ -206,21 +167,12 @@ class LabelSet(UncertaintySet):
         return self._worst_case(np.zeros(self.dim))
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        labels = LabelCount(*self._excess(TOLERANCE)).draw(size, rng)
-        return one_hot(labels, self._sizes)
+        labels = LabelCount(*self._prices.table()).draw(size, rng)
+        return one_hot(labels, self._prices.sizes)
 
     def _volume(self) -> float:
-        return LabelCount(*self._excess(TOLERANCE)).total()
+        return LabelCount(*self._prices.table()).total()
 
     def _listed(self) -> Array | None:
-        excess, room = self._excess(TOLERANCE)
-        labels, spent = np.zeros((1, 0), dtype=np.intp), np.zeros(1)
-        for row in excess:
-            trial = spent[:, None] + row
-            parent, label = np.nonzero(trial <= room)
-            # Every partial combination has a completion, so few now is few later.
-            if parent.size > MOST_LISTED:
-                return None
-            labels = np.column_stack([labels[parent], label])
-            spent = trial[parent, label]
-        return one_hot(labels, self._sizes)
+        labels = self._prices.listed(MOST_LISTED)
+        return None if labels is None else one_hot(labels, self._prices.sizes)

@@ -29,7 +29,7 @@ def has_labels(loss: Any) -> bool:
     return any(isinstance(block, LabelLoss) for block in blocks)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mixed(Sublevel):
     """Sublevel set of a Combined loss with at least one block of labels.
 

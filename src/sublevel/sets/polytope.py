@@ -10,7 +10,7 @@ with two opposite inequalities, have the volume and the uniform law they should.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -65,7 +65,7 @@ class Polytope(UncertaintySet):
 
     @property
     def dim(self) -> int:
-        return self.A.shape[1]
+        return int(self.A.shape[1])
 
     @property
     def is_bounded(self) -> bool:
@@ -78,7 +78,10 @@ class Polytope(UncertaintySet):
         return bool(answer.status == 0)
 
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        return [self.A @ outcome <= self.b]
+        # Rows of length one, in units of the outcome: tolerances mean the same for all.
+        length = np.linalg.norm(self.A, axis=1)
+        size = length * (float(np.abs(self.b / length).max()) or 1.0)
+        return [(self.A / size[:, None]) @ outcome <= self.b / size]
 
     def vertices(self) -> Array:
         """The corners, shape (n, dim), in no particular order.
@@ -89,8 +92,8 @@ class Polytope(UncertaintySet):
         array([[3.], [1.]])
         """
         self._require_bounded("vertices")
-        point, basis, loose = self._hull()
-        return point + self._corners(point, basis, loose) @ basis.T
+        hull = _Hull.of(self.A, self.b)
+        return hull.point + hull.corners() @ hull.basis.T
 
     def __repr__(self) -> str:
         return f"Polytope(dim={self.dim}, inequalities={self.b.size})"
@@ -125,78 +128,94 @@ class Polytope(UncertaintySet):
         return np.asarray(answer.x, dtype=float)
 
     def _basis(self) -> Array:
-        return self._hull()[1]
+        return _Hull.of(self.A, self.b).basis
 
     def _interior(self) -> Array:
-        return self._hull()[0]
+        hull = _Hull.of(self.A, self.b)
+        return hull.point + hull.basis @ hull.deepest()
 
     def _volume(self) -> float:
-        point, basis, loose = self._hull()
-        k = basis.shape[1]
+        hull = _Hull.of(self.A, self.b)
+        k = hull.basis.shape[1]
         if k == 0:
             return 0.0
         if k > MOST_HULL_DIMENSIONS:
             return polar_volume(self)
-        corners = self._corners(point, basis, loose)
         if k == 1:
-            return float(np.ptp(corners))
+            return float(np.ptp(hull.corners()))
         from scipy.spatial import ConvexHull
 
-        return float(ConvexHull(corners).volume)
+        return float(ConvexHull(hull.corners()).volume)
 
-    def _hull(self) -> tuple[Array, Array, np.ndarray[Any, Any]]:
-        """A relative interior point, the hull's basis, and the rows not always tight.
 
-        Maximise sum t over A y + t <= scale b, 0 <= t <= 1, scale >= 1: wherever a
-        row can be slack at all, scaling up makes its t equal to one.
-        """
-        size = np.linalg.norm(self.A, axis=1)
-        rows, bound = self.A / size[:, None], self.b / size
-        k, m = rows.shape
-        answer = _linprog(
-            np.concatenate([np.zeros(m), -np.ones(k), [0.0]]),
-            bounds=[(None, None)] * m + [(0.0, 1.0)] * k + [(1.0, 1e8)],
-            A_ub=np.hstack([rows, np.eye(k), -bound[:, None]]),
-            b_ub=np.zeros(k),
-        )
-        loose = answer.x[m : m + k] > 0.5
-        _, values, axes = np.linalg.svd(np.vstack([rows[~loose], np.zeros((1, m))]))
-        rank = int((values > 1e-9).sum())
-        return answer.x[:m] / answer.x[-1], axes[rank:].T, loose
+class _Hull(NamedTuple):
+    """A polytope in coordinates w of its affine hull: y = point + basis w.
 
-    def _corners(
-        self, point: Array, basis: Array, loose: np.ndarray[Any, Any]
-    ) -> Array:
-        """Corners in coordinates of the hull, shape (n, k)."""
-        rows, bound = self.A[loose] @ basis, self.b[loose] - self.A[loose] @ point
-        size = np.linalg.norm(rows, axis=1)
+    There it is { w : rows w <= bound } with rows of length one and a solid interior.
+    """
+
+    point: Array
+    basis: Array
+    rows: Array
+    bound: Array
+
+    @classmethod
+    def of(cls, A: Array, b: Array) -> _Hull:
+        """Split { y : A y <= b } into its hull and its sides."""
+        size = np.linalg.norm(A, axis=1)
+        A, b = A / size[:, None], b / size
+        point, loose = _relative_interior(A, b)
+        tight = np.vstack([A[~loose], np.zeros((1, A.shape[1]))])
+        _, values, axes = np.linalg.svd(tight)
+        basis = axes[int((values > 1e-9).sum()) :].T
+        rows, bound = A[loose] @ basis, b[loose] - A[loose] @ point
         # A row that does not vary within the hull is no side of it.
-        side = size > 1e-9 * np.linalg.norm(self.A[loose], axis=1)
-        rows, bound = rows[side] / size[side, None], bound[side] / size[side]
-        k = basis.shape[1]
+        length = np.linalg.norm(rows, axis=1)
+        side = length > 1e-9
+        rows, bound = rows[side] / length[side, None], bound[side] / length[side]
+        return cls(point, basis, rows, bound)
+
+    def deepest(self) -> Array:
+        """Center of a largest ball inside, shape (k,) (Chebyshev)."""
+        sides, k = self.rows.shape
+        if k == 0:
+            return np.zeros(0)
+        answer = _linprog(
+            np.append(np.zeros(k), -1.0),
+            bounds=[(None, None)] * k + [(0.0, None)],
+            A_ub=np.column_stack([self.rows, np.ones(sides)]),
+            b_ub=self.bound,
+        )
+        return np.asarray(answer.x[:k])
+
+    def corners(self) -> Array:
+        """Corners, shape (n, k)."""
+        k = self.basis.shape[1]
         if k == 0:
             return np.zeros((1, 0))
         if k == 1:
-            ends = bound / rows[:, 0]
-            above = rows[:, 0] > 0
+            ends, above = self.bound / self.rows[:, 0], self.rows[:, 0] > 0
             return np.array([[ends[above].min()], [ends[~above].max()]])
         from scipy.spatial import HalfspaceIntersection
 
-        center = _deepest(rows, bound)
-        sides = np.column_stack([rows, -bound])
-        return _distinct(HalfspaceIntersection(sides, center).intersections)
+        sides = np.column_stack([self.rows, -self.bound])
+        return _distinct(HalfspaceIntersection(sides, self.deepest()).intersections)
 
 
-def _deepest(rows: Array, bound: Array) -> Array:
-    """Center of a largest ball in { w : rows w <= bound } for unit rows (Chebyshev)."""
-    k, m = rows.shape
+def _relative_interior(A: Array, b: Array) -> tuple[Array, np.ndarray[Any, Any]]:
+    """A relative interior point, and the rows that are not tight everywhere.
+
+    Maximise sum t over A y + t <= scale b, 0 <= t <= 1, scale >= 1: wherever a row
+    can be slack at all, scaling up makes its t equal to one.
+    """
+    k, m = A.shape
     answer = _linprog(
-        np.append(np.zeros(m), -1.0),
-        bounds=[(None, None)] * m + [(0.0, None)],
-        A_ub=np.column_stack([rows, np.ones(k)]),
-        b_ub=bound,
+        np.concatenate([np.zeros(m), -np.ones(k), [0.0]]),
+        bounds=[(None, None)] * m + [(0.0, 1.0)] * k + [(1.0, 1e8)],
+        A_ub=np.hstack([A, np.eye(k), -b[:, None]]),
+        b_ub=np.zeros(k),
     )
-    return np.asarray(answer.x[:m])
+    return answer.x[:m] / answer.x[-1], answer.x[m : m + k] > 0.5
 
 
 def _distinct(points: Array) -> Array:

@@ -71,12 +71,14 @@ class StretchedBall(UncertaintySet):
             return []
         if self.radius == 0:
             return [outcome == self.center]
+        # In units of the radius, so that a solver's tolerances mean the same for balls
+        # of any size.
         residual = outcome - self.center
         if self.scale.ndim == 1:
-            unit = cp.multiply(1 / self.scale, residual)
-            return [cp.norm(unit, self._order) <= self.radius]
-        unit = cp.Variable(self.dim)
-        return [self.scale @ unit == residual, cp.norm(unit, self._order) <= self.radius]
+            unit = cp.multiply(1 / (self.radius * self.scale), residual)
+        else:
+            unit = np.linalg.inv(self.radius * self.scale) @ residual
+        return [cp.norm(unit, self._order) <= 1]
 
     def bounds(self) -> tuple[Array, Array]:
         axes = np.eye(self.dim)
@@ -87,6 +89,8 @@ class StretchedBall(UncertaintySet):
         return f"{type(self).__name__}(dim={self.dim}, radius={self.radius:.6g})"
 
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        if self.radius == inf:
+            return np.ones(len(outcomes), dtype=bool)
         ball = self._ball
         # Rounding of an outcome is relative to its size, not to that of the ball.
         rounding = 1e-14 * ball.norm(np.zeros(self.dim))

@@ -29,8 +29,8 @@ def middle(region: UncertaintySet) -> Array:
     Examples
     --------
     >>> from sublevel.sets import Box
-    >>> middle(Box([0.0, 0.0], [2.0, 4.0]))
-    array([1., 2.])
+    >>> middle(Box([-1.0, -2.0], [1.0, 2.0]))
+    array([0., 0.])
     """
     flat = basis = region._basis()
     ends: list[Array] = []
@@ -48,9 +48,7 @@ def middle(region: UncertaintySet) -> Array:
     return np.asarray(np.mean(ends, axis=0))
 
 
-def hit_and_run(
-    region: UncertaintySet, size: int, rng: np.random.Generator
-) -> Array:
+def hit_and_run(region: UncertaintySet, size: int, rng: np.random.Generator) -> Array:
     """Nearly uniform outcomes of a bounded convex set, shape (size, dim).
 
     As many independent chains as outcomes, each from one interior point (Smith,
@@ -62,7 +60,7 @@ def hit_and_run(
     >>> from sublevel.sets import Box
     >>> square = Box([0.0, 0.0], [2.0, 4.0])
     >>> draws = hit_and_run(square, 50, np.random.default_rng(0))
-    >>> square.contains(draws).all()
+    >>> bool(square.contains(draws).all())
     True
     """
     basis = region._basis()
@@ -109,7 +107,9 @@ def polar_volume(region: UncertaintySet, directions: int = 40_000) -> float:
 
 
 def _widths(region: UncertaintySet, basis: Array) -> Array:
-    return np.array([region._support(axis) + region._support(-axis) for axis in basis.T])
+    return np.array(
+        [region._support(axis) + region._support(-axis) for axis in basis.T]
+    )
 
 
 def _chord_step(

@@ -3,7 +3,8 @@
 prediction (1.3, -0.4, 0.7), direction (0.5, -1.2, 0.3), budget 0.8:
 squared   1.34 + sqrt(0.8 * 1.78)      = 2.5333
 absolute  1.34 + 0.8 * 1.2             = 2.3000
-Huber     u = max(sqrt(1.78 / 1.6), 1.2) = 1.2; 1.34 + 0.96 + 1.78 / 2.4 = 3.0417
+Huber     knee 0.7, u = max(sqrt(1.78 / 1.6), 1.2 / 0.7) = 12/7;
+          1.34 + 0.8 u + 1.78 / (2 u)  = 3.2306
 """
 
 import cvxpy as cp
@@ -19,9 +20,9 @@ DIRECTION = np.array([0.5, -1.2, 0.3])
 @pytest.mark.parametrize(
     ("loss", "value"),
     [
-        (Squared(), 1.22 + np.sqrt(0.8 * 1.78)),
-        (Absolute(), 1.22 + 0.8 * 1.2),
-        (Huber(1.0), 1.22 + 0.8 * 1.2 + 1.78 / 2.4),
+        (Squared(), 1.34 + np.sqrt(0.8 * 1.78)),
+        (Absolute(), 1.34 + 0.8 * 1.2),
+        (Huber(0.7), 1.34 + 0.8 * 12 / 7 + 1.78 / (2 * 12 / 7)),
     ],
 )
 def test_support_is_the_value_worked_by_hand(loss, value):

@@ -1,0 +1,5 @@
+"""`python -m sublevel` is the `sublevel` command."""
+
+from .cli import app
+
+app(prog_name="sublevel")

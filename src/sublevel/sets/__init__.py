@@ -1,0 +1,44 @@
+"""Uncertainty sets: frozen values that answer what robust optimisation asks.
+
+Every set says whether it contains an outcome, what its worst case and support in a
+direction are, what its bounds and its volume are, and which CVXPY constraints describe
+it; it can be sampled, and combined with others.
+"""
+
+from .affine_image import AffineImage
+from .base import TOLERANCE, UncertaintySet
+from .box import Box
+from .budget import Budget
+from .ellipsoid import Ellipsoid
+from .finite import Finite
+from .intersection import Intersection
+from .kl_ball import KLBall
+from .l1_ball import L1Ball
+from .label_set import LabelSet
+from .mixed import Mixed
+from .polytope import Polytope
+from .product import Product
+from .sublevel import Sublevel, sublevel_set
+from .union import Union
+from .variation_ball import VariationBall
+
+__all__ = [
+    "TOLERANCE",
+    "AffineImage",
+    "Box",
+    "Budget",
+    "Ellipsoid",
+    "Finite",
+    "Intersection",
+    "KLBall",
+    "L1Ball",
+    "LabelSet",
+    "Mixed",
+    "Polytope",
+    "Product",
+    "Sublevel",
+    "UncertaintySet",
+    "Union",
+    "VariationBall",
+    "sublevel_set",
+]

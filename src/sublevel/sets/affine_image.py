@@ -1,0 +1,171 @@
+"""Affine images: a set of factors seen through a linear map.
+
+    { matrix z + offset : z in set },   support(v) = support_set(matrix'v) + offset'v.
+
+Factor models (few sources of uncertainty behind many outcomes) and changes of units
+are images; no other set repeats this formula.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, as_matrix, as_vector
+from ..conic import maximise
+from ..errors import EmptySet, InvalidParameter
+from .base import UncertaintySet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AffineImage(UncertaintySet):
+    """The outcomes matrix z + offset for z in a set.
+
+    Parameters
+    ----------
+    set : uncertainty set of dimension k
+    matrix : array of shape (m, k)
+    offset : float or array of shape (m,)
+
+    Examples
+    --------
+    >>> from sublevel.sets import Box
+    >>> U = AffineImage(Box([0.0], [1.0]), matrix=[[1.0], [2.0]], offset=1.0)
+    >>> U.worst_case([1.0, 1.0])
+    array([2., 3.])
+    >>> U.contains([[1.5, 2.0], [1.5, 2.5]])
+    array([ True, False])
+    """
+
+    set: UncertaintySet
+    matrix: Array
+    offset: Any = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.set, UncertaintySet):
+            raise InvalidParameter(
+                "AffineImage(set=...) must be an uncertainty set, got "
+                f"{type(self.set).__name__}."
+            )
+        matrix = as_matrix("AffineImage", "matrix", self.matrix, (None, self.set.dim))
+        value = self.offset
+        if np.ndim(value) == 0:
+            value = np.full(
+                len(matrix), as_vector("AffineImage", "offset", value, 1)[0]
+            )
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(
+            self, "offset", as_vector("AffineImage", "offset", value, len(matrix))
+        )
+
+    @property
+    def dim(self) -> int:
+        return len(self.matrix)
+
+    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        factor = cp.Variable(self.set.dim)
+        image = outcome == self.matrix @ factor + self.offset
+        return [image, *self.set.constraints(factor)]
+
+    def __repr__(self) -> str:
+        return f"AffineImage({self.set!r}, dim={self.dim})"
+
+    @property
+    def _is_injective(self) -> bool:
+        return bool(np.linalg.matrix_rank(self.matrix) == self.set.dim)
+
+    def _image(self, factors: Array) -> Array:
+        return np.asarray(factors @ self.matrix.T + self.offset)
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        if self._is_injective:
+            factors = np.linalg.lstsq(self.matrix, (outcomes - self.offset).T)[0].T
+            slack = self._slack(outcomes, tol)
+            near = np.abs(self._image(factors) - outcomes).max(axis=1) <= slack
+            return np.asarray(near & self.set._contains(factors, tol))
+        listed = self._listed()
+        if listed is not None:
+            slack = self._slack(outcomes, tol)
+            gaps = np.abs(outcomes[:, None, :] - listed).max(axis=2).min(axis=1)
+            return np.asarray(gaps <= slack)
+        parts = [AffineImage(s, self.matrix, self.offset) for s in self.set._parts()]
+        return np.array(
+            [any(part._reaches(row, tol) for part in parts) for row in outcomes]
+        )
+
+    def _slack(self, outcomes: Array, tol: float) -> Array:
+        size = np.maximum(np.abs(outcomes), np.abs(self.offset)).max(axis=1)
+        size = np.maximum(size, np.abs(self.matrix).max())
+        return np.asarray(max(tol, 1e-10) * size)
+
+    def _reaches(self, outcome: Array, tol: float) -> bool:
+        """Whether some factor leads to the outcome: a feasibility problem."""
+        factor = cp.Variable(self.set.dim)
+        gap = cp.abs(self.matrix @ factor + self.offset - outcome)
+        near = gap <= self._slack(outcome[None, :], tol)[0]
+        try:
+            rest = np.zeros(self.set.dim)
+            maximise(rest, factor, [near, *self.set.constraints(factor)], "AffineImage")
+        except EmptySet:
+            return False
+        return True
+
+    def _worst_case(self, direction: Array) -> Array:
+        return self._image(self.set._worst_case(self._pulled(direction)))
+
+    def _support(self, direction: Array) -> float:
+        reach = self.set._support(self._pulled(direction))
+        return reach + float(self.offset @ direction)
+
+    def _pulled(self, direction: Array) -> Array:
+        """The direction seen from the factors; rounding never counts as a slope."""
+        slope = self.matrix.T @ direction
+        scale = np.abs(self.matrix.T) @ np.abs(direction)
+        return np.where(np.abs(slope) <= 1e-15 * scale, 0.0, slope)
+
+    def _basis(self) -> Array:
+        spread = self.matrix @ self.set._basis()
+        if spread.shape[1] == 0:
+            return spread
+        axes, sizes, _ = np.linalg.svd(spread, full_matrices=False)
+        return np.asarray(axes[:, sizes > 1e-12 * sizes[0]])
+
+    def _interior(self) -> Array:
+        return self._image(self.set._interior())
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        listed = self._listed()
+        if listed is not None:
+            return np.asarray(rng.choice(listed, size, axis=0))
+        self._require_injective("sample")
+        return self._image(self.set._sample(size, rng))
+
+    def _volume(self) -> float:
+        listed = self._listed()
+        if listed is not None:
+            return float(len(listed))
+        self._require_injective("volume")
+        spread = self.matrix @ self.set._basis()
+        stretch = np.prod(np.linalg.svd(spread, compute_uv=False))
+        return float(stretch) * self.set._volume()
+
+    def _listed(self) -> Array | None:
+        listed = self.set._listed()
+        return None if listed is None else np.unique(self._image(listed), axis=0)
+
+    def _parts(self) -> tuple[UncertaintySet, ...]:
+        parts = self.set._parts()
+        if len(parts) == 1:
+            return (self,)
+        return tuple(AffineImage(part, self.matrix, self.offset) for part in parts)
+
+    def _require_injective(self, what: str) -> None:
+        if not self._is_injective:
+            raise InvalidParameter(
+                f"AffineImage.{what}() needs a matrix of full column rank: the image "
+                "of a uniform law under another is not uniform. Drop dependent "
+                "columns, or sample AffineImage.set and map the draws."
+            )

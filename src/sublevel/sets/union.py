@@ -1,0 +1,147 @@
+"""Unions: outcomes that are in at least one of several sets.
+
+    support(v) = max_k support_k(v).
+
+A constraint holds over a union if and only if it holds over each member, so a union
+is protected against by taking its members one by one. Sets from several models, each
+trained on other folds, are combined this way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NoReturn
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array
+from ..errors import InvalidParameter
+from .base import TOLERANCE, UncertaintySet
+from .members import as_sets_of_one_dim
+
+#: Draws from each member with which overlaps are measured.
+OVERLAP_DRAWS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Union(UncertaintySet):
+    """Outcomes that are in at least one member.
+
+    Parameters
+    ----------
+    sets : sequence of uncertainty sets of equal dimension
+        Nested unions are flattened.
+
+    Examples
+    --------
+    >>> from sublevel.sets import Box
+    >>> U = Box([0.0], [1.0]) | Box([4.0], [5.0])
+    >>> U.contains([[0.5], [2.0], [4.5]])
+    array([ True, False,  True])
+    >>> U.support([1.0])
+    5.0
+    """
+
+    sets: tuple[UncertaintySet, ...]
+
+    def __post_init__(self) -> None:
+        sets = as_sets_of_one_dim("Union", self.sets)
+        nested = (s.sets if isinstance(s, Union) else (s,) for s in sets)
+        object.__setattr__(self, "sets", tuple(chain.from_iterable(nested)))
+
+    @property
+    def dim(self) -> int:
+        return self.sets[0].dim
+
+    @property
+    def is_bounded(self) -> bool:
+        return all(member.is_bounded for member in self.sets)
+
+    def constraints(self, outcome: cp.Expression) -> NoReturn:
+        """A union is not convex, so it has no constraints of its own."""
+        raise InvalidParameter(
+            "Union.constraints(outcome) is not available: a union is not convex. "
+            "Protect against each member of Union.sets instead; that is the same."
+        )
+
+    def bounds(self) -> tuple[Array, Array]:
+        lower, upper = zip(*(member.bounds() for member in self.sets), strict=True)
+        return np.min(lower, axis=0), np.max(upper, axis=0)
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        inside = [member._contains(outcomes, tol) for member in self.sets]
+        return np.asarray(np.any(inside, axis=0))
+
+    def _worst_case(self, direction: Array) -> Array:
+        worst = [member._worst_case(direction) for member in self.sets]
+        return worst[int(np.argmax([direction @ outcome for outcome in worst]))]
+
+    def _support(self, direction: Array) -> float:
+        return max(member._support(direction) for member in self.sets)
+
+    def _basis(self) -> Array:
+        bases = [member._basis() for member in self.sets]
+        if len({basis.shape[1] for basis in bases}) > 1:
+            raise InvalidParameter(
+                "Union(sets=...) must have members of one kind to be sampled or "
+                "measured: their affine hulls have different dimensions "
+                f"{[basis.shape[1] for basis in bases]}."
+            )
+        return bases[0]
+
+    def _interior(self) -> Array:
+        return self.sets[0]._interior()
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        listed = self._listed()
+        if listed is not None:
+            return np.asarray(rng.choice(listed, size, axis=0))
+        weights = self._weights()
+        kept = [np.empty((0, self.dim))]
+        while (short := size - sum(map(len, kept))) > 0:
+            # An outcome in c members is drawn c times as often: keep one in c.
+            counts = rng.multinomial(2 * short + 10, weights)
+            draws = np.concatenate(
+                [s._sample(n, rng) for s, n in zip(self.sets, counts, strict=True)]
+            )
+            rng.shuffle(draws)
+            keep = rng.uniform(size=len(draws)) * self._multiplicity(draws) < 1.0
+            kept.append(draws[keep][:short])
+        return np.concatenate(kept)
+
+    def _volume(self) -> float:
+        listed = self._listed()
+        if listed is not None:
+            return float(len(listed))
+        self._basis()
+        rng = np.random.default_rng(0)
+        total = 0.0
+        for member in self.sets:
+            draws = member._sample(OVERLAP_DRAWS, rng)
+            total += member._volume() * float(np.mean(1 / self._multiplicity(draws)))
+        return total
+
+    def _listed(self) -> Array | None:
+        lists = [member._listed() for member in self.sets]
+        known = [rows for rows in lists if rows is not None]
+        if len(known) < len(lists):
+            return None
+        return np.unique(np.concatenate(known), axis=0)
+
+    def _parts(self) -> tuple[UncertaintySet, ...]:
+        return tuple(chain.from_iterable(member._parts() for member in self.sets))
+
+    def _weights(self) -> Array:
+        """Share of each member in the sum of the volumes, shape (members,)."""
+        self._basis()
+        volumes = np.array([member._volume() for member in self.sets])
+        if volumes.sum() == 0:
+            return np.full(len(volumes), 1 / len(volumes))
+        return np.asarray(volumes / volumes.sum())
+
+    def _multiplicity(self, outcomes: Array) -> Array:
+        """In how many members each outcome is, at least one, shape (n,)."""
+        inside = [member._contains(outcomes, TOLERANCE) for member in self.sets]
+        return np.asarray(np.maximum(np.sum(inside, axis=0), 1.0))

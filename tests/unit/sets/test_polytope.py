@@ -1,0 +1,111 @@
+"""Polytope: corners, flat and open polytopes, volumes, errors."""
+
+from math import factorial, inf
+
+import numpy as np
+import pytest
+
+from sublevel.errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
+from sublevel.sets import Polytope, UncertaintySet, polytope
+
+
+def simplex(m):
+    """{ y >= 0, sum y <= 1 }."""
+    return Polytope(np.vstack([-np.eye(m), np.ones((1, m))]), np.append(np.zeros(m), 1))
+
+
+def face(m):
+    """{ y >= 0, sum y = 1 }: flat."""
+    ones = np.ones((1, m))
+    return Polytope(np.vstack([-np.eye(m), ones, -ones]), [0.0] * m + [1.0, -1.0])
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+def test_simplex(m):
+    polytope = simplex(m)
+    assert polytope.volume() == pytest.approx(1 / factorial(m))
+    assert polytope.vertices().shape == (m + 1, m)
+    assert polytope.support(np.arange(1.0, m + 1)) == pytest.approx(m)
+    assert polytope.is_bounded
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_flat_polytopes_are_measured_within_their_hull(m):
+    # The face of the standard simplex has area sqrt(m) / (m - 1)!.
+    polytope = face(m)
+    area = np.sqrt(m) / factorial(m - 1)
+    assert polytope.volume() == pytest.approx(area)
+    assert UncertaintySet._volume(polytope) == pytest.approx(area, rel=0.02)
+    assert sorted(map(tuple, polytope.vertices().round(9))) == sorted(
+        map(tuple, np.eye(m))
+    )
+    draws = polytope.sample(2000, 0)
+    assert draws.sum(axis=1) == pytest.approx(np.ones(2000))
+    # A uniform point of the face is Dirichlet(1, ..., 1).
+    error = np.sqrt((m - 1) / (m**2 * (m + 1)) / 2000)
+    assert np.abs(draws.mean(axis=0) - 1 / m).max() <= 5 * error
+
+
+def test_a_point_is_a_polytope():
+    point = Polytope([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [1, -1, 2, -2])
+    assert point.volume() == 0.0
+    assert point.vertices() == pytest.approx(np.array([[1.0, 2.0]]))
+    assert point.sample(3, 0) == pytest.approx(np.tile([1.0, 2.0], (3, 1)))
+
+
+def test_interval():
+    interval = Polytope([[2.0], [-1.0], [1.0]], [6.0, -1.0, 100.0])
+    assert interval.volume() == 2.0
+    assert sorted(interval.vertices().ravel()) == pytest.approx([1, 3])
+
+
+def test_unbounded_directions():
+    quadrant = Polytope([[-1.0, 0.0], [0.0, -1.0]], [0.0, 0.0])
+    assert quadrant.support([1.0, 0.0]) == inf
+    assert quadrant.support([-1.0, -1.0]) == pytest.approx(0.0)
+    assert not quadrant.is_bounded
+    assert not Polytope([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0]).is_bounded
+    with pytest.raises(Unbounded, match="leaves the direction asked for open"):
+        quadrant.worst_case([1.0, 1.0])
+    with pytest.raises(Unbounded, match=r"vertices\(\) needs a bounded set"):
+        quadrant.vertices()
+
+
+def test_high_dimensions_are_measured_by_sampling(monkeypatch):
+    monkeypatch.setattr(polytope, "MOST_HULL_DIMENSIONS", 2)
+    assert simplex(3).volume() == pytest.approx(1 / 6, rel=0.03)
+
+
+def test_solver_failures_are_reported(monkeypatch):
+    value = simplex(2)
+    monkeypatch.setattr(polytope, "_linprog", lambda *_, **__: Failure())
+    with pytest.raises(SolverFailed, match="HIGHS stopped with status 4"):
+        value.worst_case([1.0, 0.0])
+
+
+class Failure:
+    status, message = 4, "numerical trouble"
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (([[1.0], [-1.0]], [0.0, -1.0]), EmptySet, "no outcome satisfies A y <= b"),
+        (([[1.0], [0.0]], [0.0, 1.0]), InvalidParameter, "no row of zeros, got row 1"),
+        (([[1.0]], [0.0, 1.0]), InvalidParameter, r"b=...\) must be of shape \(1,\)"),
+        (([1.0], [0.0]), InvalidParameter, r"A=...\) must be a non-empty matrix"),
+        (([[np.nan]], [0.0]), InvalidParameter, r"A=...\) must be finite"),
+        ((np.zeros((0, 2)), []), InvalidParameter, "non-empty"),
+    ],
+)
+def test_errors(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Polytope(*arguments)
+
+
+def test_repr_and_copies():
+    bound = np.array([1.0, 1.0])
+    interval = Polytope([[1.0], [-1.0]], bound)
+    bound[:] = 9
+    assert interval.support([1.0]) == 1.0
+    assert repr(interval) == "Polytope(dim=1, inequalities=2)"

@@ -1,0 +1,125 @@
+"""The demonstration: facts first, then the same facts on every page."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sublevel.cli import app
+from sublevel.demo import facts as facts_module
+from sublevel.demo import write
+from sublevel.demo.console import COLUMNS, cells
+from sublevel.demo.shop import BUSIEST, days
+from sublevel.guarantees import PAC, Marginal
+
+
+@pytest.fixture(scope="module")
+def small():
+    patch = pytest.MonkeyPatch()
+    sizes = {"training": 150, "calibration": 80, "test": 200}
+    patch.setattr(facts_module, "SIZES", sizes)
+    patch.setattr(facts_module, "MEASURED", 10)
+    yield facts_module.collect(seed=1)
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def report(small, tmp_path_factory):
+    paths = write(small, tmp_path_factory.mktemp("report"))
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}
+
+
+def test_every_model_meets_both_guarantees(small):
+    met = {(row["model"], row["loss"], row["guarantee"]) for row in small["rows"]}
+    assert len(met) == len(small["rows"]) == 18
+    for marginal, pac in zip(small["rows"][::2], small["rows"][1::2], strict=True):
+        assert (marginal["guarantee"], pac["guarantee"]) == ("Marginal", "PAC")
+        assert pac["budget"] >= marginal["budget"]
+        assert pac["violation"] <= marginal["violation"]
+
+
+def test_facts_are_coherent(small):
+    for row in small["rows"]:
+        assert row["low"] <= row["violation"] <= row["high"]
+        assert (row["half_width"] is None) == (row["predicts"] == "busiest")
+        assert (row["labels"] is None) == (row["predicts"] == "demand")
+        if row["loss"] == "squared":
+            assert row["radius"] == pytest.approx(np.sqrt(row["budget"]))
+    # The forest has seen its training days: their residuals promise nothing.
+    assert small["control"]["low"] > small["alpha"]
+    assert f"{small['control']['violation']:.0%} of the days" in small["summary"]
+
+
+def test_every_page_has_the_same_facts(small, report):
+    assert json.loads(report["report.json"]) == small
+    for row in small["rows"]:
+        assert "| " + " | ".join(cells(row)) + " |" in report["report.md"]
+        for cell in cells(row):
+            shown = cell.replace("<", "&lt;")
+            assert f"<td>{shown}</td>" in report["report.html"]
+    assert small["summary"] in report["report.md"]
+    assert all(f"<th>{column}</th>" in report["report.html"] for column in COLUMNS)
+
+
+def test_the_page_needs_nothing_else(report):
+    page = report["report.html"]
+    assert page.count("<svg") == 1
+    assert "src=" not in page
+    assert "<link" not in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    "guarantee, outside, verdict",
+    [
+        (Marginal(), 90, "kept"),
+        (Marginal(), 125, "kept on average"),
+        (Marginal(), 200, "broken"),
+        (PAC(), 100, "kept"),
+        (PAC(), 125, "broken"),
+    ],
+)
+def test_verdicts(guarantee, outside, verdict):
+    certificate = guarantee.calibrate(np.arange(500.0), alpha=0.1).certificate
+    violated = np.arange(1000) < outside
+    assert facts_module._verdict(violated, certificate) == verdict
+
+
+def test_days_are_seeded_and_named():
+    one, two = (days(50, np.random.default_rng(3)) for _ in range(2))
+    assert one.X.equals(two.X)
+    assert one.demand.equals(two.demand)
+    assert set(one.busiest) <= set(BUSIEST)
+    assert list(one.demand.columns) == ["bread", "salad", "drinks"]
+
+
+def test_command_prints_and_writes(small, tmp_path, monkeypatch):
+    monkeypatch.setattr("sublevel.demo.collect", lambda seed: small | {"seed": seed})
+    command = ["demo", "--out", str(tmp_path / "here"), "--seed", "5"]
+    finished = CliRunner().invoke(app, command)
+    assert finished.exit_code == 0, finished.output
+    assert "LogisticRegression" in finished.output
+    written = json.loads((tmp_path / "here" / "report.json").read_text())
+    assert written["seed"] == 5
+
+
+def test_module_is_the_command():
+    finished = subprocess.run(
+        [sys.executable, "-m", "sublevel", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "demo" in finished.stdout
+
+
+def test_without_typer_the_install_command_is_told():
+    program = "import sys; sys.modules['typer'] = None; import sublevel.cli"
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 1
+    assert "pip install 'sublevel[report]'" in finished.stderr
