@@ -1,8 +1,8 @@
 """Sublevel: calibrated uncertainty sets from any model and its loss.
 
-    sets = sl.LossSet(model, loss="squared").fit(X_train, Y_train)
-    sets.calibrate(X_cal, Y_cal, alpha=0.1)
-    U = sets.predict_set(X_new)[0]
+sets = sl.LossSet(model, loss="squared").fit(X_train, Y_train)
+sets.calibrate(X_cal, Y_cal, alpha=0.1)
+U = sets.predict_set(X_new)[0]
 """
 
 from typing import Any

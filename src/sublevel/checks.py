@@ -35,7 +35,7 @@ def as_matrix(
     shape: tuple[int | None, int | None] = (None, None),
     finite: bool = True,
 ) -> Array:
-    """A float array of two dimensions, read-only; None in `shape` leaves a size open."""
+    """A read-only float array of two dimensions; None in `shape` leaves a size open."""
     array = _as_array(owner, name, value, finite)
     fits = array.ndim == 2 and all(
         want is None or got == want
@@ -63,28 +63,28 @@ def as_outcomes(owner: str, value: Any, dim: int) -> tuple[Array, bool]:
     )
 
 
-def require_positive(owner: str, **values: float) -> None:
+def require_positive(owner: str, **values: Any) -> None:
     """Each value must be a finite number above zero."""
     for name, value in values.items():
-        if not (np.isscalar(value) and np.isfinite(value) and value > 0):  # type: ignore[arg-type]
+        if not (_is_number(value) and 0 < value < np.inf):
             raise InvalidParameter(
                 f"{owner}({name}=...) must be a positive number, got {value!r}."
             )
 
 
-def require_nonnegative(owner: str, **values: float) -> None:
+def require_nonnegative(owner: str, **values: Any) -> None:
     """Each value must be zero or more; infinity is allowed, NaN is not."""
     for name, value in values.items():
-        if not (np.isscalar(value) and value >= 0):  # type: ignore[operator]
+        if not (_is_number(value) and value >= 0):
             raise InvalidParameter(
                 f"{owner}({name}=...) must be a number of at least 0, got {value!r}."
             )
 
 
-def require_level(owner: str, **values: float) -> None:
+def require_level(owner: str, **values: Any) -> None:
     """Each value must lie strictly between 0 and 1."""
     for name, value in values.items():
-        if not (np.isscalar(value) and 0 < value < 1):  # type: ignore[operator]
+        if not (_is_number(value) and 0 < value < 1):
             raise InvalidParameter(
                 f"{owner}({name}=...) must lie strictly between 0 and 1, got {value!r}."
             )
@@ -98,6 +98,10 @@ def freeze(array: Array) -> Array:
     frozen = np.array(array, dtype=float)
     frozen.setflags(write=False)
     return frozen
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating)
 
 
 def _as_array(owner: str, name: str, value: Any, finite: bool) -> Array:

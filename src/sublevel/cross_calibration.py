@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .checks import Array
-from .fitting import count_rows, fit_folds, out_of_fold, take_rows
-from .predictions import outcomes_of, predict
+from .fitting import fit_folds, out_of_fold
+from .predictions import count_rows, outcomes_of, predict, take_rows
 
 
 def cross_calibrate(

@@ -9,7 +9,9 @@ import numpy as np
 from .checks import Array
 
 
-def mean_width(batch: Any, outcomes: Array, contexts: int = 200, count: int = 16) -> float:
+def mean_width(
+    batch: Any, outcomes: Array, contexts: int = 200, count: int = 16
+) -> float:
     """Mean half-width of the sets over random directions, in deviations of the outcome.
 
     The half-width along v is (support(v) + support(-v)) / 2: what protecting a linear

@@ -19,7 +19,7 @@ class UnseenClass(InvalidParameter):
     """A label was given that the classifier has never seen."""
 
 
-class NotCalibrated(SublevelError, NotFittedError):
+class NotCalibrated(SublevelError, NotFittedError):  # type: ignore[misc]
     """A set was asked for before its budget was calibrated."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .fitting import count_rows, take_rows
+from .predictions import count_rows, take_rows
 
 
 def fingerprint(X: Any, Y: Any, rows: int = 64) -> tuple[int, str]:
@@ -21,6 +21,10 @@ def fingerprint(X: Any, Y: Any, rows: int = 64) -> tuple[int, str]:
     import joblib
 
     n = count_rows(X)
-    chosen = np.unique(np.linspace(0, n - 1, rows).astype(int)) if n else []
-    sample = [np.asarray(take_rows(part, chosen)).tolist() for part in (X, Y)]
+    chosen = np.unique(np.linspace(0, max(n - 1, 0), min(n, rows)).astype(int))
+    sample = [_plain(take_rows(part, chosen)) for part in (X, Y)]
     return n, str(joblib.hash(sample))
+
+
+def _plain(rows: Any) -> Any:
+    return rows.toarray() if hasattr(rows, "tocsr") else np.asarray(rows).tolist()

@@ -15,9 +15,11 @@ from .predictions import (
     ModelBlocks,
     Needs,
     Prediction,
+    count_rows,
     is_fitted,
     outcomes_of,
     predict,
+    take_rows,
 )
 
 
@@ -33,12 +35,8 @@ def fit_model(model: Any, X: Any, Y: Any) -> Any:
     if isinstance(model, ModelBlocks):
         # It copies its unfitted models itself, and keeps the fitted ones.
         return ModelBlocks(model.models, model.widths).fit(X, Y)
-    target = Y
-    if getattr(Y, "ndim", 1) == 2 and Y.shape[1] == 1:
-        # Estimators of one output want a column, not a matrix of one column.
-        target = Y.iloc[:, 0] if hasattr(Y, "iloc") else np.asarray(Y)[:, 0]
     try:
-        return clone(model).fit(X, target)
+        return clone(model).fit(X, Y)
     except ValueError as error:
         if getattr(Y, "ndim", 1) == 2 and Y.shape[1] > 1:
             error.add_note(
@@ -47,18 +45,6 @@ def fit_model(model: Any, X: Any, Y: Any) -> Any:
                 "sklearn.multioutput.MultiOutputRegressor."
             )
         raise
-
-
-def take_rows(values: Any, rows: Any) -> Any:
-    """Rows of an array, a DataFrame or a list, in the type they came in."""
-    if hasattr(values, "iloc"):
-        return values.iloc[rows]
-    return np.asarray(values)[rows]
-
-
-def count_rows(values: Any) -> int:
-    """Number of rows of an array, a DataFrame or a list."""
-    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
 
 
 def split_folds(n: int, n_splits: int) -> list[tuple[Any, Any]]:
@@ -94,7 +80,9 @@ def out_of_fold(
     """
     n = count_rows(X)
     if n < 2:
-        raise InvalidParameter(f"Out-of-fold residuals need 2 rows or more, got {n}.")
+        raise InvalidParameter(
+            f"Out-of-fold residuals need 2 rows or more, got n_samples = {n}."
+        )
     said = predict(full, X, needs)
     classes = [getattr(b, "classes", None) for b in outcomes_of(full, said).blocks]
     pieces, order = [], []
@@ -135,10 +123,15 @@ def _stack(pieces: list[Any]) -> AnyPrediction:
             tuple(_stack([piece.parts[k] for piece in pieces]) for k in count)
         )
     if isinstance(first, LabelPrediction):
-        pile = [np.concatenate(rows) for rows in zip(*(p.values for p in pieces), strict=True)]
+        pile = [
+            np.concatenate(rows)
+            for rows in zip(*(p.values for p in pieces), strict=True)
+        ]
         margins = first.probabilities is None
         return (
-            LabelPrediction(None, tuple(pile)) if margins else LabelPrediction(tuple(pile))
+            LabelPrediction(None, tuple(pile))
+            if margins
+            else LabelPrediction(tuple(pile))
         )
     scale = None
     if first.scale is not None:

@@ -14,17 +14,19 @@ from .cross_calibration import cross_calibrate
 from .efficiency import mean_width
 from .errors import InvalidParameter, NotCalibrated
 from .fingerprint import fingerprint
-from .fitting import as_model, count_rows, fit_model, out_of_fold
+from .fitting import as_model, fit_model, out_of_fold
 from .predictions import (
     AnyPrediction,
-    Labels,
-    ModelBlocks,
+    Outcomes,
     column_names,
+    count_rows,
     is_fitted,
     outcomes_of,
     predict,
+    predict_point,
+    take_rows,
 )
-from .set_batch import SetBatch, UnionBatch
+from .set_batch import SetBatch, UnionBatch, predict_batch
 from .tags import copy_tags
 
 
@@ -71,11 +73,14 @@ class LossSet(BaseEstimator):  # type: ignore[misc]
     (5, 2, True)
     """
 
+    folds_: Any
+    _seen: Any
+
     def __init__(self, model: Any, loss: Any = "squared") -> None:
         self.model = model
         self.loss = loss
 
-    def fit(self, X: Any, Y: Any) -> LossSet:
+    def fit(self, X: Any, y: Any) -> LossSet:
         """Train the model; a fitted one (or a FrozenEstimator) is left alone.
 
         Open parameters of the loss (Combined weights, a Mahalanobis covariance) are
@@ -85,22 +90,22 @@ class LossSet(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : covariates, handed to the model as they come
-        Y : array or DataFrame of shape (n,) or (n, m): numbers, or labels
+        y : array or DataFrame of shape (n,) or (n, m): numbers, or labels
         """
         model = as_model(self.model)
         loss = losses.get(self.loss)
         self._forget()
-        self.model_ = fit_model(model, X, Y)
+        self.model_ = fit_model(model, X, y)
         trained_here = not is_fitted(model)
         said = predict(self.model_, X, loss.needs) if loss.is_open else None
         if said is not None:
-            outcome = outcomes_of(self.model_, said).encode(Y, "LossSet.fit")
+            outcome = outcomes_of(self.model_, said).encode(y, "LossSet.fit")
             if trained_here:
-                said = out_of_fold(model, X, Y, loss.needs, self.model_)
+                said = out_of_fold(model, X, y, loss.needs, self.model_)
             loss = loss.learn(said, outcome)
         self.loss_ = loss
         if trained_here or said is not None:
-            self._seen = fingerprint(X, Y)
+            self._seen = fingerprint(X, y)
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
@@ -128,22 +133,15 @@ class LossSet(BaseEstimator):  # type: ignore[misc]
                 "got the training data: the promise would be void. Hold some rows "
                 "back, or use guarantee=sl.guarantees.CVPlus()."
             )
-        self.scores_ = self.score_samples(X, Y)
+        said, outcomes, vectors = self._meet(X, Y)
+        self.scores_ = np.asarray(self.loss_.score(said, vectors))
+        self.names_ = outcomes.names(column_names(Y))
         self.folds_ = None
         return self._keep(promise.calibrate(self.scores_, alpha, X), alpha, promise)
 
-    def score_samples(self, X: Any, Y: Any) -> Array:
+    def scores(self, X: Any, Y: Any) -> Array:
         """Loss of each outcome given the model's prediction, shape (n,)."""
-        said = self._predict(X)
-        outcomes = outcomes_of(self.model_, said)
-        vectors = outcomes.encode(Y, "LossSet")
-        if len(vectors) != count_rows(X):
-            raise InvalidParameter(
-                f"LossSet: X and Y must have as many rows, got {count_rows(X)} and "
-                f"{len(vectors)}."
-            )
-        self.outcomes_ = outcomes
-        self.names_ = outcomes.names(column_names(Y))
+        said, _, vectors = self._meet(X, Y)
         return np.asarray(self.loss_.score(said, vectors))
 
     def predict_set(self, X: Any, budget: Any = None) -> Any:
@@ -165,33 +163,16 @@ class LossSet(BaseEstimator):  # type: ignore[misc]
             budgets = self.calibration_.at(X, n)
         else:
             budgets = np.array(np.broadcast_to(budget, n), dtype=float)
-        index = getattr(X, "index", None)
-        if getattr(self, "folds_", None) is not None:
-            parts = [self._batch(m, loss, X, budgets, index) for m, loss in self.folds_]
-            return UnionBatch(tuple(parts))
         self._ready()
-        return self._batch(self.model_, self.loss_, X, budgets, index)
+        names = getattr(self, "names_", None)
+        pairs = getattr(self, "folds_", None) or [(self.model_, self.loss_)]
+        parts = [predict_batch(m, loss, X, budgets, names) for m, loss in pairs]
+        return parts[0] if len(parts) == 1 else UnionBatch(tuple(parts))
 
     def predict(self, X: Any) -> Any:
-        """The model's point prediction."""
+        """The model's point prediction: numbers, or the likeliest labels."""
         self._ready()
-        if hasattr(self.model_, "predict") and not isinstance(self.model_, ModelBlocks):
-            return self.model_.predict(X)
-        said = self._predict(X)
-        point = said.point
-        blocks = outcomes_of(self.model_, said).blocks
-        if not any(isinstance(block, Labels) for block in blocks):
-            return point
-        columns, start = [], 0
-        for block in blocks:
-            part = point[:, start : start + block.width]
-            start += block.width
-            if isinstance(block, Labels):
-                columns.append(block.classes[np.argmax(part, axis=1)][:, None])
-            else:
-                columns.append(part.astype(object))
-        found = np.concatenate(columns, axis=1)
-        return found[:, 0] if found.shape[1] == 1 else found
+        return predict_point(self.model_, X, self.loss_.needs)
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
@@ -205,17 +186,19 @@ class LossSet(BaseEstimator):  # type: ignore[misc]
         self._ready()
         return self.model_.decision_function(X)
 
-    def score(self, X: Any, Y: Any) -> float:
-        """Minus the mean width of 90 % sets, in standard deviations of Y.
+    def score(self, X: Any, y: Any) -> float:
+        """Minus the mean width of 90 % sets, in standard deviations of y.
 
         Comparable across models and losses, so GridSearchCV can choose both: the
-        budget is the 90 % quantile of the losses on (X, Y), and the width is averaged
+        budget is the 90 % quantile of the losses on (X, y), and the width is averaged
         over contexts and random directions.
         """
-        scores = self.score_samples(X, Y)
-        budget = np.quantile(scores, 0.9, method="higher")
-        vectors = self.outcomes_.encode(Y)
-        return -mean_width(self.predict_set(X, budget=budget), vectors)
+        said, outcomes, vectors = self._meet(X, y)
+        budget = np.quantile(self.loss_.score(said, vectors), 0.9, method="higher")
+        names = outcomes.names(column_names(y))
+        budgets = np.full(len(vectors), budget)
+        batch = SetBatch(self.loss_, said, budgets, outcomes, names)
+        return -mean_width(batch, vectors)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -245,32 +228,29 @@ class LossSet(BaseEstimator):  # type: ignore[misc]
         self.folds_ = None
         self._seen = None
 
-    def _predict(self, X: Any) -> AnyPrediction:
+    def _meet(self, X: Any, Y: Any) -> tuple[AnyPrediction, Outcomes, Array]:
+        """Predictions and outcomes, row by row, checked against each other."""
         self._ready()
         said = predict(self.model_, X, self.loss_.needs)
         self.loss_.check(said)
-        return said
-
-    def _batch(
-        self, model: Any, loss: Any, X: Any, budgets: Array, index: Any
-    ) -> SetBatch:
-        said = predict(model, X, loss.needs)
-        loss.check(said)
-        outcomes = outcomes_of(model, said)
-        names = getattr(self, "names_", None) or outcomes.names(
-            [f"y{k}" for k in range(outcomes.columns)]
-        )
-        return SetBatch(loss, said, budgets, outcomes, names, index)
+        outcomes = outcomes_of(self.model_, said)
+        vectors = outcomes.encode(Y, "LossSet")
+        if len(vectors) != len(said):
+            raise InvalidParameter(
+                f"LossSet: X and Y must have as many rows, got {len(said)} and "
+                f"{len(vectors)}."
+            )
+        return said, outcomes, vectors
 
     def _cross_calibrate(self, X: Any, Y: Any, alpha: float, promise: Any) -> LossSet:
-        model = as_model(self.model)
-        folds, scores = cross_calibrate(model, losses.get(self.loss), X, Y, promise)
+        loss = losses.get(self.loss)
+        folds, scores = cross_calibrate(as_model(self.model), loss, X, Y, promise)
         if not hasattr(self, "model_"):
             self.fit(X, Y)
         self.folds_, self.scores_ = folds, scores
-        said = predict(folds[0][0], X, folds[0][1].needs)
-        self.outcomes_ = outcomes_of(folds[0][0], said)
-        self.names_ = self.outcomes_.names(column_names(Y))
+        model, loss = folds[0]
+        first = predict_batch(model, loss, take_rows(X, [0]), np.zeros(1))
+        self.names_ = first.outcomes.names(column_names(Y))
         return self._keep(promise.calibrate(scores, alpha), alpha, promise)
 
     def _keep(self, calibration: Any, alpha: float, promise: Any) -> LossSet:

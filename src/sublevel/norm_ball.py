@@ -9,7 +9,7 @@ Ellipsoid and L1Ball are such sets, so the formulas live here once.
 """
 
 from dataclasses import dataclass
-from math import gamma, inf, log, pi
+from math import inf, lgamma, log, pi
 
 import numpy as np
 
@@ -43,9 +43,9 @@ class NormBall:
         """Distance of each outcome (..., m) from the center, in units of the scale."""
         residual = outcomes - self.center
         if self.scale.ndim == 1:
-            unit = residual / self.scale
+            unit = np.asarray(residual / self.scale)
         else:
-            unit = np.linalg.solve(self.scale, residual[..., None])[..., 0]
+            unit = np.asarray(np.linalg.solve(self.scale, residual.T).T, dtype=float)
         return np.asarray(np.linalg.norm(unit, ord=self.order, axis=-1))
 
     def worst_case(self, direction: Array) -> Array:
@@ -84,12 +84,12 @@ class NormBall:
         else:
             log_stretch = float(np.linalg.slogdet(self.scale)[1])
         if self.order == 2:
-            unit = pi ** (m / 2) / gamma(m / 2 + 1)
+            log_unit = m / 2 * log(pi) - lgamma(m / 2 + 1)
         else:
-            unit = 2.0**m / (gamma(m + 1) if self.order == 1 else 1.0)
+            log_unit = m * log(2) - (lgamma(m + 1) if self.order == 1 else 0.0)
         if self.radius == 0:
             return 0.0
-        return float(np.exp(log(unit) + log_stretch + m * log(self.radius)))
+        return float(np.exp(log_unit + log_stretch + m * log(self.radius)))
 
     def _slope(self, direction: Array) -> Array:
         if self.scale.ndim == 1:

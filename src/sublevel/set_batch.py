@@ -11,8 +11,8 @@ import numpy as np
 from .checks import Array
 from .errors import InvalidParameter
 from .losses import Loss
-from .predictions import AnyPrediction, Labels, Outcomes
-from .sets import Union, UncertaintySet
+from .predictions import AnyPrediction, Labels, Outcomes, outcomes_of, predict
+from .sets import UncertaintySet, Union
 from .sets.base import TOLERANCE
 from .sets.sublevel import sublevel_set, within
 
@@ -132,7 +132,7 @@ class SetBatch(Batch):
         return self.loss.worst_case(self.prediction, self._budgets(), directions)
 
     def support(self, directions: Any) -> Array:
-        """Largest `direction @ y` over each set, shape (n,); inf at infinite budgets."""
+        """Largest `direction @ y` over each set, shape (n,); inf if the budget is."""
         directions = self._directions(directions)
         found = np.where(directions.any(axis=1), np.inf, 0.0)
         budgets = self._budgets()
@@ -177,7 +177,7 @@ class UnionBatch(Batch):
         return self.parts[0].names
 
     @property
-    def index(self) -> Any:  # type: ignore[override]
+    def index(self) -> Any:
         """Row labels, or None."""
         return self.parts[0].index
 
@@ -187,7 +187,7 @@ class UnionBatch(Batch):
     def __getitem__(self, rows: Any) -> Any:
         members = tuple(part[rows] for part in self.parts)
         if isinstance(rows, slice):
-            return UnionBatch(members)  # type: ignore[arg-type]
+            return UnionBatch(members)
         return Union(members)
 
     def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
@@ -200,3 +200,15 @@ class UnionBatch(Batch):
 
     def _point(self) -> Array:
         return np.asarray(np.mean([part._point() for part in self.parts], axis=0))
+
+
+def predict_batch(
+    model: Any, loss: Any, X: Any, budgets: Array, names: Any = None
+) -> SetBatch:
+    """The sublevel sets of a model and loss at every row of X."""
+    said = predict(model, X, loss.needs)
+    loss.check(said)
+    outcomes = outcomes_of(model, said)
+    found = names or outcomes.names([f"y{k}" for k in range(outcomes.columns)])
+    index = getattr(X, "index", None)
+    return SetBatch(loss, said, budgets, outcomes, found, index)

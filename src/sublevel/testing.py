@@ -120,9 +120,7 @@ def example_prediction(needs: Any, rng: np.random.Generator) -> AnyPrediction:
     if isinstance(needs, tuple):
         return JointPrediction(tuple(example_prediction(need, rng) for need in needs))
     if needs == "labels":
-        return LabelPrediction(
-            (rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2)))
-        )
+        return LabelPrediction((rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2))))
     location = rng.uniform(0.5, 2.0, size=3)
     scale = rng.uniform(0.5, 1.5, size=3) if needs == "spread" else None
     return Prediction(location, scale)
@@ -133,7 +131,9 @@ def _outcome(loss: Any, said: Any, rng: np.random.Generator) -> Array:
         pairs = zip(loss.losses, said.parts, strict=True)
         return np.concatenate([_outcome(part, s, rng) for part, s in pairs])
     if isinstance(said, LabelPrediction):
-        hot = [np.eye(block.shape[-1])[rng.integers(len(block))] for block in said.values]
+        hot = [
+            np.eye(block.shape[-1])[rng.integers(len(block))] for block in said.values
+        ]
         return np.concatenate(hot)
     return np.asarray(said.location * rng.uniform(0.3, 2.0, size=said.width))
 
@@ -152,15 +152,14 @@ def _check_faces(loss: Any, said: Any, outcome: Array, tol: float) -> None:
     _require(loss.expression(said, variable).is_convex(), "expression is convex")
     _require(score >= float(loss.floor(said)) - tol, "score is at least floor")
     stacked = np.stack([outcome, outcome])
-    pair = said[None] if not hasattr(said, "width") else _repeat(said)
-    rows = loss.score(pair, stacked)
+    rows = loss.score(_repeat(said), stacked)
     _require(np.allclose(rows, score), "score broadcasts over rows")
 
 
 def _check_fenchel_young(
     loss: Any, said: Any, outcome: Array, direction: Array, tol: float
 ) -> None:
-    """u loss*(v / u) + u loss(y) >= v'y for every y."""
+    """U loss*(v / u) + u loss(y) >= v'y for every y."""
     for multiplier in (0.5, 2.0):
         dual = loss.conjugate(cp.Constant(direction), cp.Constant(multiplier), said)
         least = _least(dual.value, dual.constraints)

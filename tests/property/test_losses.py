@@ -43,9 +43,7 @@ DEFINITIONS = {
     ),
     "nll": (
         losses.NLL(),
-        lambda y, m, s: (
-            cp.sum_squares(cp.multiply(1 / s, y - m)) + np.log(s**2).sum()
-        ),
+        lambda y, m, s: cp.sum_squares(cp.multiply(1 / s, y - m)) + np.log(s**2).sum(),
     ),
     "pinball": (
         losses.Pinball(0.85, weights=WEIGHTS),

@@ -28,7 +28,7 @@ from sublevel.sets import (
 
 Rng = np.random.Generator
 seeds = st.integers(0, 2**32 - 1)
-some = settings(max_examples=12, deadline=None, derandomize=True)
+some = settings(max_examples=8, deadline=None, derandomize=True)
 
 
 @dataclass(frozen=True)

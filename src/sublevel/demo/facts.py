@@ -146,7 +146,7 @@ def _outlines(contender: Contender, test: Days) -> list[dict[str, Any]]:
 def _control(contender: Contender, train: Days, test: Days) -> dict[str, Any]:
     """The mistake the library refuses: a budget read from training residuals."""
     sets = contender.sets
-    residuals = sets.score_samples(train.X, contender.outcomes(train))
+    residuals = sets.scores(train.X, contender.outcomes(train))
     budget = Marginal().certify(residuals, ALPHA).budget
     batch = sets.predict_set(test.X, budget=budget)
     outside = ~batch.contains(contender.outcomes(test))

@@ -1,6 +1,6 @@
 """Absolute error: the loss of median regression, and the cross-polytope.
 
-    loss(y) = sum_j |y_j - prediction_j| / weight_j.
+loss(y) = sum_j |y_j - prediction_j| / weight_j.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Absolute(SeparableLoss):
 
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Absolute residuals."""
-        return np.abs(outcome - location_of(prediction))
+        return np.asarray(np.abs(outcome - location_of(prediction)))
 
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
         """Weighted 1-norm."""
@@ -38,7 +38,7 @@ class Absolute(SeparableLoss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """prediction'v where weight_j |v_j| <= u, +inf elsewhere."""
+        """Prediction'v where weight_j |v_j| <= u, +inf elsewhere."""
         location = location_of(prediction)
         steep = cp.multiply(self._weights(location), cp.abs(slope))
         return Epigraph(location @ slope, [steep <= multiplier])

@@ -86,7 +86,8 @@ class Loss(ABC):
 
     def learn(self, prediction: Any, outcome: Array) -> Loss:
         """The loss with its open parameters set from training (never calibration)
-        predictions and outcomes; itself if it has none."""
+        predictions and outcomes; itself if it has none.
+        """
         del prediction, outcome
         return self
 

@@ -205,7 +205,7 @@ def _best_mixture(
     """
     costs, gains, choices = frontier
     most = _value(numbers, _numbers_worst(numbers, budget - costs.min()))
-    best = (-np.inf, choices[0], [])
+    best: tuple[float, Any, list[Array]] = (-np.inf, choices[0], [])
     for i in np.argsort(-gains):
         if gains[i] + most <= best[0]:
             break

@@ -47,7 +47,8 @@ class Custom(Loss):
         """The loss as its only component, shape (..., 1)."""
         outcome = np.asarray(outcome, dtype=float)
         flat = outcome.reshape(-1, outcome.shape[-1])
-        location, scale = location_of(prediction), getattr(prediction, "scale", None)
+        location: Any = location_of(prediction)
+        scale: Any = getattr(prediction, "scale", None)
         found = np.empty(len(flat))
         given = cp.Parameter(outcome.shape[-1])
         for i, row in enumerate(flat):

@@ -42,7 +42,7 @@ class EpsilonInsensitive(SeparableLoss):
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Absolute residuals beyond epsilon."""
         residual = np.abs(outcome - location_of(prediction))
-        return np.maximum(residual - self.epsilon, 0.0)
+        return np.asarray(np.maximum(residual - self.epsilon, 0.0))
 
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of hinges of the absolute residuals."""
@@ -53,7 +53,7 @@ class EpsilonInsensitive(SeparableLoss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """prediction'v + epsilon ||v||_1 where weight_j |v_j| <= u."""
+        """Prediction'v + epsilon ||v||_1 where weight_j |v_j| <= u."""
         location = location_of(prediction)
         steep = cp.multiply(self._weights(location), cp.abs(slope))
         return Epigraph(

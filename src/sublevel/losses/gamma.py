@@ -1,6 +1,6 @@
 """Gamma deviance: the loss for positive outcomes with constant relative error.
 
-    loss(y) = sum_j 2 (y_j / mean_j - 1 - log(y_j / mean_j)) / weight_j,  y > 0.
+loss(y) = sum_j 2 (y_j / mean_j - 1 - log(y_j / mean_j)) / weight_j,  y > 0.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Gamma(SmoothLoss):
         require_positive_mean("Gamma", prediction.location)
 
     def attain(self, slope: Array, prediction: Any) -> Array:
-        """1 / (1 / mean - slope / 2); infinitely far for slopes of 2 / mean and more."""
+        """1 / (1 / mean - slope / 2); infinitely far for slopes from 2 / mean on."""
         left = 1 / location_of(prediction) - slope / 2
         with np.errstate(divide="ignore"):
             return np.asarray(1 / np.maximum(left, 0.0))

@@ -36,5 +36,7 @@ class Gaussian(Squared):
     def spread(self, prediction: Any) -> Array:
         """Predicted spread, stretched by the weights."""
         if self.weights is None:
+            # Not np.asarray: a CVXPY parameter stays one.
             return prediction.scale  # type: ignore[no-any-return]
-        return np.sqrt(self._weights(prediction.location)) * prediction.scale
+        stretch = np.sqrt(self._weights(prediction.location))
+        return stretch * prediction.scale  # type: ignore[no-any-return]

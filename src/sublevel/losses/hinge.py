@@ -1,8 +1,8 @@
 """Hinge loss: the loss of support vector machines.
 
 From probabilities, the paper's form: cost of class j = 2 (1 - probability_j), which for
-two classes is max(0, 1 - (2y - 1)(2p - 1)) at y in {0, 1}. From margins f, the multiclass
-hinge of Crammer & Singer (2001): max(0, 1 - f_j + max over k != j of f_k).
+two classes is max(0, 1 - (2y - 1)(2p - 1)) at y in {0, 1}. From margins f, the hinge of
+Crammer & Singer (2001) for several classes: max(0, 1 - f_j + max over k != j of f_k).
 """
 
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ class Huber(SeparableLoss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """prediction'v + sum_j weight_j v_j^2 / (2u) where weight_j |v_j| <= knee u."""
+        """Prediction'v + sum_j weight_j v_j^2 / (2u) where weight_j |v_j| <= knee u."""
         location = location_of(prediction)
         weights = self._weights(location)
         stretched = cp.multiply(np.sqrt(weights), slope)

@@ -66,7 +66,7 @@ class LabelLoss(Loss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """sum over blocks of max_j (v_j - u cost_j), over the simplex."""
+        """Sum over blocks of max_j (v_j - u cost_j), over the simplex."""
         costs = self.costs(prediction)
         blocks = split_blocks(slope, costs)
         most = [cp.max(v - c * multiplier) for v, c in zip(blocks, costs, strict=True)]

@@ -1,6 +1,6 @@
 """Log-cosh loss: a smooth cousin of the absolute error.
 
-    loss(y) = sum_j log cosh(y_j - prediction_j) / weight_j.
+loss(y) = sum_j log cosh(y_j - prediction_j) / weight_j.
 """
 
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ class LogCosh(SmoothLoss):
     """
 
     def penalty(self, prediction: Any, outcome: Any) -> Array:
-        """log cosh of the residuals, without overflow."""
+        """Log cosh of the residuals, without overflow."""
         residual = np.abs(outcome - location_of(prediction))
         return np.asarray(residual + np.log1p(np.exp(-2 * residual)) - np.log(2))
 
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
-        """log cosh r = log(1 + exp(2 r)) - r - log 2."""
+        """Log cosh r = log(1 + exp(2 r)) - r - log 2."""
         location = location_of(prediction)
         residual = outcome - location
         penalties = cp.logistic(2 * residual) - residual - np.log(2)
@@ -41,7 +41,7 @@ class LogCosh(SmoothLoss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """prediction'v + sum_j [(u + v) log(1 + v/u) + (u - v) log(1 - v/u)] / 2."""
+        """Prediction'v + sum_j [(u + v) log(1 + v/u) + (u - v) log(1 - v/u)] / 2."""
         location = location_of(prediction)
         weights = self._weights(location)
         weighted = cp.multiply(weights, slope)
@@ -51,7 +51,7 @@ class LogCosh(SmoothLoss):
         return Epigraph(location @ slope + cp.sum(cp.multiply(0.5 / weights, entropy)))
 
     def attain(self, slope: Array, prediction: Any) -> Array:
-        """prediction + atanh(slope); infinitely far for slopes of 1 and more."""
+        """Prediction + atanh(slope); infinitely far for slopes of 1 and more."""
         reach = np.arctanh(np.clip(np.abs(slope), 0.0, 1.0))
         return np.asarray(location_of(prediction) + np.sign(slope) * reach)
 

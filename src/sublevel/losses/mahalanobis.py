@@ -1,6 +1,6 @@
 """Squared error under a full covariance: the ellipsoid that knows correlation.
 
-    loss(y) = (y - prediction)' covariance^-1 (y - prediction).
+loss(y) = (y - prediction)' covariance^-1 (y - prediction).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Mahalanobis(Loss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """prediction'v + v' covariance v / (4 u)."""
+        """Prediction'v + v' covariance v / (4 u)."""
         shift = location_of(prediction) @ slope
         return Epigraph(shift + cp.quad_over_lin(self.factor.T @ slope, 4 * multiplier))
 
@@ -114,7 +114,7 @@ class Mahalanobis(Loss):
         return NormBall(location_of(prediction), self.factor, radius, 2)
 
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
-        """prediction + sqrt(budget) covariance v / ||L'v||."""
+        """Prediction + sqrt(budget) covariance v / ||L'v||."""
         factor = self.factor
         step = aligned(np.asarray(direction) @ factor, 2) @ factor.T
         return np.asarray(location_of(prediction) + per_row(np.sqrt(budget)) * step)

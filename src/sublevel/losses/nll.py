@@ -2,10 +2,10 @@
 
     loss(y) = sum_j ((y_j - location_j) / scale_j)^2 + log scale_j^2.
 
-Its sets have the smallest average volume, at a price: the radius depends on the context,
-radius^2 = budget - sum_j log scale_j^2, noisy contexts are covered less often than calm
-ones, and where the radius would be imaginary the set would be empty. There the set is
-the prediction alone, which can only add coverage.
+Its sets have the smallest average volume, at a price. The radius depends on the
+context, radius^2 = budget - sum_j log scale_j^2, noisy contexts are covered less often
+than calm ones, and where the radius would be imaginary the set would be empty. There
+the set is the prediction alone, which can only add coverage.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _STANDARD = Gaussian()
 
 @dataclass(frozen=True)
 class NLL(Loss):
-    """Negative log-likelihood of independent normal components, doubled, less constants.
+    """Twice the negative log-likelihood of independent normals, less a constant.
 
     Examples
     --------

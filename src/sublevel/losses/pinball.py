@@ -1,9 +1,10 @@
 """Pinball loss: the loss of quantile regression, and a lopsided cross-polytope.
 
-    loss(y) = sum_j max(quantile r_j, (quantile - 1) r_j) / weight_j,  r = y - prediction.
+    loss(y) = sum_j max(quantile r_j, (quantile - 1) r_j) / weight_j,
+    r = y - prediction.
 
-With a high quantile, outcomes above the prediction cost more than outcomes below, so the
-set reaches further down than up: one-sided protection around a predicted quantile.
+With a high quantile, outcomes above the prediction cost more than outcomes below, so
+the set reaches further down than up: one-sided protection around a predicted quantile.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,9 @@ class Pinball(SeparableLoss):
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Pinball penalties of the residuals."""
         residual = outcome - location_of(prediction)
-        return np.maximum(self.quantile * residual, (self.quantile - 1) * residual)
+        return np.asarray(
+            np.maximum(self.quantile * residual, (self.quantile - 1) * residual)
+        )
 
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of two hinges."""
@@ -54,7 +57,7 @@ class Pinball(SeparableLoss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """prediction'v where (quantile - 1) u <= weight_j v_j <= quantile u."""
+        """Prediction'v where (quantile - 1) u <= weight_j v_j <= quantile u."""
         location = location_of(prediction)
         weighted = cp.multiply(self._weights(location), slope)
         return Epigraph(

@@ -61,7 +61,7 @@ class Poisson(SmoothLoss):
         require_positive_mean("Poisson", prediction.location)
 
     def attain(self, slope: Array, prediction: Any) -> Array:
-        """mean exp(slope / 2)."""
+        """Mean exp(slope / 2)."""
         return np.asarray(location_of(prediction) * np.exp(slope / 2))
 
 

@@ -47,7 +47,7 @@ class Squared(SeparableLoss):
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
-        """prediction'v + sum_j weight_j v_j^2 / (4 u)."""
+        """Prediction'v + sum_j weight_j v_j^2 / (4 u)."""
         stretched = cp.multiply(self.spread(prediction), slope)
         shift = location_of(prediction) @ slope
         return Epigraph(shift + cp.quad_over_lin(stretched, 4 * multiplier))
@@ -62,7 +62,7 @@ class Squared(SeparableLoss):
         return NormBall(location_of(prediction), spread, float(np.sqrt(budget)), 2)
 
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
-        """prediction + sqrt(budget) W v / ||sqrt(W) v||."""
+        """Prediction + sqrt(budget) W v / ||sqrt(W) v||."""
         spread = self.spread(prediction)
         step = aligned(spread * np.asarray(direction), 2)
         return np.asarray(

@@ -17,6 +17,7 @@ from ..checks import Array
 from ..errors import InvalidParameter
 from .blocks import ModelBlocks
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+from .rows import count_rows
 
 #: What a loss asks of a model: "location", "spread" (location and standard deviation),
 #: "labels" (class probabilities or margins), or a tuple of these, one a block.
@@ -161,7 +162,7 @@ def _columns(values: Any) -> Array:
 
 
 def _check(found: AnyPrediction, model: Any, X: Any, needs: str) -> None:
-    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    rows = count_rows(X)
     if isinstance(found, LabelPrediction):
         for block in found.values:
             _check_array(block, rows, model, "predictions")

@@ -68,7 +68,7 @@ class Labels:
                 f"has never seen; it knows {self.classes.tolist()}. Train the model "
                 "on every class, or drop these rows."
             )
-        return np.eye(self.width)[codes]
+        return np.asarray(np.eye(self.width)[codes])
 
     def names(self, columns: list[str]) -> list[str]:
         """Names of the components: column=class."""

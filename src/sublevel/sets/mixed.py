@@ -16,7 +16,6 @@ from ..checks import Array
 from ..errors import InvalidParameter
 from ..losses import Combined, LabelLoss
 from ..predictions import JointPrediction
-from .base import UncertaintySet
 from .sublevel import Sublevel
 
 #: Label combinations beyond which a mixed set is not enumerated.
@@ -64,7 +63,7 @@ class Mixed(Sublevel):
             drawn[np.ix_(rows, numeric)] = slice_.sample(int(rows.sum()), rng)
         return drawn
 
-    def _numeric(self) -> Array:
+    def _numeric(self) -> Any:
         """Which components are numbers, shape (dim,)."""
         pairs = zip(self.loss.losses, self.prediction.parts, strict=True)
         flags = [
@@ -72,7 +71,7 @@ class Mixed(Sublevel):
         ]
         return np.concatenate(flags)
 
-    def _slices(self) -> list[tuple[Array, UncertaintySet]]:
+    def _slices(self) -> list[tuple[Array, Sublevel]]:
         """(one-hot labels in place, set of the numbers) for each label combination."""
         loss, said = self.loss, self.prediction
         kept = [k for k, b in enumerate(loss.losses) if not isinstance(b, LabelLoss)]

@@ -113,7 +113,7 @@ class Sublevel(UncertaintySet):
     def _volume(self) -> float:
         ball = self.loss.ball(self.prediction, self.effective_budget)
         if ball is not None:
-            return ball.volume()
+            return float(ball.volume())
         # A user's own function is evaluated outcome by outcome: fewer directions keep
         # this to a second or so, at an error of a few per cent.
         return polar_volume(self, 1_000 if isinstance(self.loss, Custom) else 40_000)
@@ -135,7 +135,8 @@ def sublevel_set(
     loss: Loss, prediction: AnyPrediction, budget: float, classes: Any = None
 ) -> UncertaintySet:
     """The set of one context: a LabelSet for labels, a Mixed set for numbers and
-    labels together, a Sublevel otherwise."""
+    labels together, a Sublevel otherwise.
+    """
     from .mixed import Mixed, has_labels
 
     if isinstance(loss, LabelLoss):

@@ -1,5 +1,6 @@
 """Budget: fractional budgets by hand, volumes, errors."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -40,6 +41,15 @@ def test_components_that_do_not_move():
     assert not budget.contains([1.1, 2.0])
     assert budget.volume() == 2.0
     assert budget.contains(budget.sample(20, 0)).all()
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+def test_constraints_of_components_that_do_not_move(gamma):
+    y = cp.Variable(2)
+    budget = Budget([1.0, 2.0], [0.0, 1.0], gamma)
+    problem = cp.Problem(cp.Maximize(cp.sum(y)), budget.constraints(y))
+    problem.solve(solver=cp.CLARABEL)
+    assert problem.value == pytest.approx(3.0 + gamma, abs=1e-6)
 
 
 def test_tiny_deviations_do_not_hide_the_budget():

@@ -22,6 +22,7 @@ from sublevel.sets import (
     Union,
     VariationBall,
     label_set,
+    union,
 )
 
 SQUARE = Box([-1.0, -1.0], [1.0, 1.0])
@@ -161,7 +162,8 @@ def test_labels_within_convex_sets(monkeypatch):
         (labels & ball).worst_case([1.0, 0.0, 0.9, 0.0])
 
 
-def test_intersection_distributes_over_unions():
+def test_intersection_distributes_over_unions(monkeypatch):
+    monkeypatch.setattr(union, "OVERLAP_DRAWS", 500)
     two = Union([Box([0.0, 0.0], [1.0, 1.0]), Box([4.0, 0.0], [5.0, 1.0])])
     window = Box([0.5, 0.0], [4.5, 1.0])
     value = two & window
