@@ -57,7 +57,7 @@ def split_folds(n: int, n_splits: int) -> list[tuple[Any, Any]]:
 
 def fit_folds(model: Any, X: Any, Y: Any, n_splits: int) -> list[tuple[Any, Any]]:
     """(model trained without the fold, the fold's rows) for every fold."""
-    fresh = clone(model)
+    fresh = clone(model, safe=False)
     if is_fitted(fresh):
         raise InvalidParameter(
             f"Cross-fitting trains the model once a fold, and {type(model).__name__} "

@@ -126,14 +126,13 @@ class LossSet(BaseEstimator):  # type: ignore[misc]
         promise = guarantees.get(guarantee)
         if isinstance(promise, guarantees.CVPlus):
             return self._cross_calibrate(X, Y, alpha, promise)
-        self._ready()
+        said, outcomes, vectors = self._meet(X, Y)
         if getattr(self, "_seen", None) == fingerprint(X, Y):
             raise InvalidParameter(
                 "LossSet.calibrate(X, Y) must use data the model was not trained on, "
                 "got the training data: the promise would be void. Hold some rows "
                 "back, or use guarantee=sl.guarantees.CVPlus()."
             )
-        said, outcomes, vectors = self._meet(X, Y)
         self.scores_ = np.asarray(self.loss_.score(said, vectors))
         self.names_ = outcomes.names(column_names(Y))
         self.folds_ = None

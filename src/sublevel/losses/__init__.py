@@ -19,7 +19,7 @@ from .mahalanobis import Mahalanobis
 from .nll import NLL
 from .pinball import Pinball
 from .poisson import Poisson
-from .separable import SeparableLoss, SmoothLoss
+from .separable import SeparableLoss, SmoothLoss, SteepLoss
 from .squared import Squared
 from .zero_one import ZeroOne
 
@@ -88,6 +88,7 @@ __all__ = [
     "SeparableLoss",
     "SmoothLoss",
     "Squared",
+    "SteepLoss",
     "ZeroOne",
     "get",
 ]

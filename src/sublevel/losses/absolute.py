@@ -13,11 +13,11 @@ from ..checks import Array
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall, aligned
 from .base import location_of, per_row
-from .separable import SeparableLoss
+from .separable import SteepLoss
 
 
 @dataclass(frozen=True)
-class Absolute(SeparableLoss):
+class Absolute(SteepLoss):
     """Sum of absolute residuals, each divided by its weight.
 
     Examples
@@ -51,6 +51,11 @@ class Absolute(SeparableLoss):
         """The cross-polytope."""
         location = location_of(prediction)
         return NormBall(location, self._weights(location), float(budget), 1)
+
+    def steepness(self, prediction: Any, direction: Any) -> Array:
+        """max_j weight_j |v_j|."""
+        slope = self._weights(location_of(prediction)) * np.asarray(direction)
+        return np.asarray(np.max(np.abs(slope), axis=-1))
 
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """All of the budget on the component where it pays most."""

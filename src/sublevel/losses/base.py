@@ -120,6 +120,19 @@ class Loss(ABC):
         worst = self.worst_case(prediction, budget, direction)
         return np.asarray(np.sum(np.asarray(direction) * worst, axis=-1))
 
+    @property
+    def closed_form(self) -> bool:
+        """Whether worst cases need no solver, so that a batch of them is cheap."""
+        return True
+
+    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        """Loss of the outcome that maximises `direction @ y - price * loss`.
+
+        What a share of a common budget is worth: Combined splits its budget so that
+        all blocks pay the same price. inf where the maximum is not attained.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no closed form.")
+
     def counterpart(
         self, prediction: Any, budget: Any, direction: cp.Expression
     ) -> Epigraph:

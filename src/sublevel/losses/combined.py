@@ -16,12 +16,12 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, as_vector
-from ..conic import maximise
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
-from ..label_oracle import pareto_labels
 from .base import Loss
 from .labels import LabelLoss, split_blocks
+from .mixture import mix_labels
+from .shared_budget import share_budget
 
 #: A block that was never wrong in training still gets a positive weight.
 LEAST_WEIGHT = 1e-9
@@ -116,6 +116,11 @@ class Combined(Loss):
         return all(loss.exact_dual for loss in self.losses)
 
     @property
+    def closed_form(self) -> bool:
+        """Whether every block's worst case is."""
+        return all(loss.closed_form for loss in self.losses)
+
+    @property
     def is_open(self) -> bool:
         """Whether weights, or a block's own parameters, are still to be learned."""
         return self.weights is None or any(loss.is_open for loss in self.losses)
@@ -144,27 +149,15 @@ class Combined(Loss):
         Labels and numbers compete for one budget: for every label combination worth
         its cost (the Pareto frontier), the numbers get what is left.
         """
-        if np.ndim(prediction.point) > 1 or np.ndim(direction) > 1:
-            return self._one_by_one(prediction, budget, direction)
         direction = np.asarray(direction, dtype=float)
+        labels = any(isinstance(loss, LabelLoss) for loss in self.losses)
+        many = prediction.point.ndim > 1 or direction.ndim > 1
+        if many and (labels or not self.closed_form):
+            return self._one_by_one(prediction, budget, direction)
         blocks = self._blocks(prediction, direction)
-        labels = [block for block in blocks if isinstance(block[0], LabelLoss)]
-        numbers = [block for block in blocks if not isinstance(block[0], LabelLoss)]
         if not labels:
-            return np.concatenate(_numbers_worst(numbers, float(budget)))
-        costs, gains = _label_costs(labels)
-        reserve = sum(float(loss.floor(said)) / w for loss, w, said, _ in numbers)
-        frontier = pareto_labels(gains, costs, float(budget) - reserve)
-        hot, ys = _best_mixture(frontier, numbers, float(budget))
-        one_hot = iter(np.eye(len(c))[j] for c, j in zip(costs, hot, strict=True))
-        values = iter(ys)
-        filled = []
-        for loss, _, said, _ in blocks:
-            if isinstance(loss, LabelLoss):
-                filled += [next(one_hot) for _ in said.values]
-            else:
-                filled.append(next(values))
-        return np.concatenate(filled)
+            return np.concatenate(share_budget(blocks, budget), axis=-1)
+        return mix_labels(blocks, float(budget))
 
     def _blocks(self, prediction: Any, outcome: Any) -> list[Any]:
         """(loss, weight, prediction, outcome) of each block."""
@@ -182,57 +175,3 @@ class Combined(Loss):
 def _split(values: Any, prediction: Any) -> list[Any]:
     widths = tuple(np.empty(part.width) for part in prediction.parts)
     return split_blocks(values, widths)
-
-
-def _label_costs(labels: list[Any]) -> tuple[list[Array], list[Array]]:
-    """Weighted costs and gains of every label block, flattened over losses."""
-    costs: list[Array] = []
-    gains: list[Array] = []
-    for loss, weight, said, direction in labels:
-        raw = loss.costs(said)
-        costs += [cost / weight for cost in raw]
-        gains += split_blocks(direction, raw)
-    return costs, gains
-
-
-def _best_mixture(
-    frontier: Any, numbers: list[Any], budget: float
-) -> tuple[Any, list[Array]]:
-    """Best label choice and the numbers' worst case at what it leaves.
-
-    More budget never hurts, so what the numbers reach at the cheapest labels bounds
-    them all: candidates are tried in order of that bound until none can win.
-    """
-    costs, gains, choices = frontier
-    most = _value(numbers, _numbers_worst(numbers, budget - costs.min()))
-    best: tuple[float, Any, list[Array]] = (-np.inf, choices[0], [])
-    for i in np.argsort(-gains):
-        if gains[i] + most <= best[0]:
-            break
-        ys = _numbers_worst(numbers, budget - costs[i])
-        total = gains[i] + _value(numbers, ys)
-        if total > best[0]:
-            best = (total, choices[i], ys)
-    return best[1], best[2]
-
-
-def _value(numbers: list[Any], ys: list[Array]) -> float:
-    return sum(float(v @ y) for (_, _, _, v), y in zip(numbers, ys, strict=True))
-
-
-def _numbers_worst(numbers: list[Any], budget: float) -> list[Array]:
-    """Worst case of the numeric blocks alone, one array a block."""
-    if not numbers:
-        return []
-    if len(numbers) == 1:
-        loss, weight, said, direction = numbers[0]
-        return [loss.worst_case(said, max(budget, 0.0) * weight, direction)]
-    direction = np.concatenate([v for _, _, _, v in numbers])
-    outcome = cp.Variable(len(direction))
-    parts = split_blocks(outcome, tuple(v for _, _, _, v in numbers))
-    pairs = list(zip(numbers, parts, strict=True))
-    paid = [loss.expression(said, y) / w for (loss, w, said, _), y in pairs]
-    domains = [c for (loss, _, said, _), y in pairs for c in loss.domain(said, y)]
-    bound = sum(paid[1:], paid[0]) <= budget
-    worst = maximise(direction, outcome, [bound, *domains], "Combined")
-    return split_blocks(worst, tuple(v for _, _, _, v in numbers))

@@ -15,11 +15,11 @@ from ..checks import Array, require_nonnegative
 from ..epigraph import Epigraph
 from ..norm_ball import aligned
 from .base import location_of, per_row
-from .separable import SeparableLoss
+from .separable import SteepLoss
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(SeparableLoss):
+class EpsilonInsensitive(SteepLoss):
     """Sum of absolute residuals beyond a tolerance.
 
     Parameters
@@ -59,6 +59,11 @@ class EpsilonInsensitive(SeparableLoss):
         return Epigraph(
             location @ slope + self.epsilon * cp.norm1(slope), [steep <= multiplier]
         )
+
+    def steepness(self, prediction: Any, direction: Any) -> Array:
+        """max_j weight_j |v_j|."""
+        slope = self._weights(location_of(prediction)) * np.asarray(direction)
+        return np.asarray(np.max(np.abs(slope), axis=-1))
 
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Every component to epsilon; then all of the budget where it pays most."""

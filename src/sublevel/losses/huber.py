@@ -17,11 +17,11 @@ from ..checks import Array, require_positive
 from ..epigraph import Epigraph
 from ..norm_ball import aligned
 from .base import location_of, per_row
-from .separable import SeparableLoss
+from .separable import SteepLoss
 
 
 @dataclass(frozen=True)
-class Huber(SeparableLoss):
+class Huber(SteepLoss):
     """Sum over components of the Huber penalty of the residual.
 
     Parameters
@@ -67,6 +67,18 @@ class Huber(SeparableLoss):
             [cp.multiply(weights, cp.abs(slope)) <= self.knee * multiplier],
         )
 
+    def steepness(self, prediction: Any, direction: Any) -> Array:
+        """max_j weight_j |v_j| / knee."""
+        slope = self._weights(location_of(prediction)) * np.asarray(direction)
+        return np.asarray(np.max(np.abs(slope), axis=-1) / self.knee)
+
+    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        """sum_j weight_j v_j^2 / (2 price^2) above the steepness."""
+        price = np.asarray(price, dtype=float)
+        weights = self._weights(location_of(prediction))
+        curved = np.sum(weights * np.square(direction), axis=-1) / (2 * price**2)
+        return np.where(price > self.steepness(prediction, direction), curved, np.inf)
+
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Residuals weight_j v_j / u, the steepest one taking what budget is left."""
         location = location_of(prediction)
@@ -75,7 +87,7 @@ class Huber(SeparableLoss):
         slope = weights * direction
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = np.sqrt(np.sum(slope * direction, axis=-1) / (2 * budget))
-            steep = np.max(np.abs(slope), axis=-1) / self.knee
+            steep = self.steepness(prediction, direction)
             residual = np.nan_to_num(slope / per_row(np.maximum(curved, steep)))
         core = location + residual
         left = np.maximum(budget - self.score(prediction, core), 0.0)

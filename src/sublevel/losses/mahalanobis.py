@@ -113,6 +113,12 @@ class Mahalanobis(Loss):
         radius = float(np.sqrt(budget))
         return NormBall(location_of(prediction), self.factor, radius, 2)
 
+    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        """||L'v||^2 / (2 price)^2."""
+        del prediction
+        slope = np.asarray(direction) @ self.factor
+        return np.asarray(np.sum(slope**2, axis=-1) / (2 * price) ** 2)
+
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Prediction + sqrt(budget) covariance v / ||L'v||."""
         factor = self.factor

@@ -61,6 +61,10 @@ class NLL(Loss):
         """The ellipsoid left once the log variances are paid."""
         return _STANDARD.ball(prediction, self._left(prediction, budget).item())
 
+    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        """The log variances and what the gaussian spends."""
+        return self.floor(prediction) + _STANDARD.spend(prediction, price, direction)
+
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """The gaussian worst case at the budget left."""
         left = self._left(prediction, budget)

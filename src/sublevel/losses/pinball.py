@@ -16,11 +16,11 @@ import numpy as np
 from ..checks import Array, require_level
 from ..epigraph import Epigraph
 from .base import location_of, per_row
-from .separable import SeparableLoss
+from .separable import SteepLoss
 
 
 @dataclass(frozen=True)
-class Pinball(SeparableLoss):
+class Pinball(SteepLoss):
     """Sum of pinball penalties of the residuals.
 
     Parameters
@@ -68,13 +68,23 @@ class Pinball(SeparableLoss):
             ],
         )
 
+    def steepness(self, prediction: Any, direction: Any) -> Array:
+        """max_j weight_j max(v_j / quantile, -v_j / (1 - quantile))."""
+        gain = np.asarray(direction) * self._reach(prediction, direction)
+        return np.asarray(np.max(gain, axis=-1))
+
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """All of the budget on the component and side where it pays most."""
         location = location_of(prediction)
         direction = np.asarray(direction, dtype=float)
-        side = np.where(direction > 0, 1 / self.quantile, -1 / (1 - self.quantile))
-        reach = self._weights(location) * side
+        reach = self._reach(prediction, direction)
         best = np.argmax(direction * reach, axis=-1)
         chosen = np.arange(direction.shape[-1]) == best[..., None]
         chosen = chosen & (direction != 0)
         return np.asarray(location + np.where(chosen, per_row(budget) * reach, 0.0))
+
+    def _reach(self, prediction: Any, direction: Any) -> Array:
+        """Signed residual that one unit of budget buys along the direction."""
+        up, down = 1 / self.quantile, -1 / (1 - self.quantile)
+        side = np.where(np.asarray(direction) > 0, up, down)
+        return np.asarray(self._weights(location_of(prediction)) * side)

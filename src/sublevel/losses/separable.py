@@ -72,12 +72,33 @@ class SeparableLoss(Loss):
 
 
 @dataclass(frozen=True)
+class SteepLoss(SeparableLoss):
+    """Base of separable losses that grow linearly far out."""
+
+    @abstractmethod
+    def steepness(self, prediction: Any, direction: Any) -> Array:
+        """Most that one more unit of budget is worth far out, shape (...)."""
+
+    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        """Nothing above the steepness, everything at it and below."""
+        steep = self.steepness(prediction, direction)
+        return np.where(np.asarray(price) > steep, 0.0, np.inf)
+
+
+@dataclass(frozen=True)
 class SmoothLoss(SeparableLoss):
     """Base of separable losses whose worst case is found by equalising slopes."""
 
     @abstractmethod
     def attain(self, slope: Array, prediction: Any) -> Array:
         """The y, by component, that maximises slope * y - penalty(y), or its limit."""
+
+    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        """Loss where the slopes are weight_j v_j / price."""
+        weighted = self._weights(location_of(prediction)) * np.asarray(direction)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            outcome = self.attain(weighted / per_row(price), prediction)
+            return self.score(prediction, outcome)
 
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Outcome that maximises `direction @ y` at loss <= budget, to rounding."""

@@ -61,6 +61,11 @@ class Squared(SeparableLoss):
         spread = self.spread(prediction)
         return NormBall(location_of(prediction), spread, float(np.sqrt(budget)), 2)
 
+    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        """||sqrt(W) v||^2 / (2 price)^2."""
+        slope = self.spread(prediction) * np.asarray(direction)
+        return np.asarray(np.sum(slope**2, axis=-1) / (2 * price) ** 2)
+
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Prediction + sqrt(budget) W v / ||sqrt(W) v||."""
         spread = self.spread(prediction)

@@ -1,0 +1,499 @@
+"""LossSet as a new user meets it: any model, few lines, and every wrong turn."""
+
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.linear_model import (
+    BayesianRidge,
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import sublevel as sl
+from sublevel.errors import (
+    InfiniteBudget,
+    InvalidParameter,
+    NotCalibrated,
+    Unbounded,
+    UnseenClass,
+)
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(900, 4))
+Y = np.column_stack([X[:, 0] + X[:, 1], X[:, 1] ** 2, np.sin(X[:, 2])])
+Y = Y + 0.3 * RNG.normal(size=Y.shape)
+LABELS = np.array(["low", "mid", "high", "top"])[
+    np.clip((Y[:, 0] + 2).astype(int), 0, 3)
+]
+COUNTS = RNG.poisson(np.exp(0.3 * X[:, 0] + 1)).astype(float)
+TIMES = RNG.gamma(3.0, np.exp(0.3 * X[:, 0]))
+CUBE = RNG.uniform(-1, 1, size=(900, 5, 3))
+RETURNS = CUBE.sum(axis=2) + 0.2 * RNG.normal(size=(900, 5))
+MIXED = pd.DataFrame({"demand": Y[:, 0], "price": Y[:, 1], "season": LABELS})
+TRAIN, CAL, TEST = slice(0, 300), slice(300, 600), slice(600, 900)
+
+
+def gaussian_process():
+    kernel = RBF(2.0, "fixed") + WhiteKernel(0.2, "fixed")
+    return GaussianProcessRegressor(kernel, normalize_y=False)
+
+
+def with_spread(x):
+    return x[:, :2], np.full((len(x), 2), 0.5) + 0.1 * np.abs(x[:, :2])
+
+
+# name: (model, loss, X, Y)
+ROADS = {
+    "forest": (RandomForestRegressor(20, random_state=0), "squared", X, Y),
+    "forest-mahalanobis": (
+        RandomForestRegressor(10, random_state=0),
+        "mahalanobis",
+        X,
+        Y,
+    ),
+    "one-output": (LinearRegression(), "absolute", X, Y[:, 0]),
+    "one-column": (LinearRegression(), "huber", X, Y[:, :1]),
+    "pipeline": (make_pipeline(StandardScaler(), Ridge()), "log_cosh", X, Y),
+    "search": (GridSearchCV(Ridge(), {"alpha": [1, 10]}), "pinball", X, Y),
+    "gaussian-process": (gaussian_process(), "gaussian", X, Y),
+    "gaussian-process-nll": (gaussian_process(), "nll", X, Y),
+    "spread-pipeline": (
+        make_pipeline(StandardScaler(), BayesianRidge()),
+        "gaussian",
+        X,
+        Y[:, 0],
+    ),
+    "spread-list": ([BayesianRidge(), BayesianRidge()], "gaussian", X, Y[:, :2]),
+    "list": (
+        [Ridge(), GradientBoostingRegressor(n_estimators=5)],
+        "squared",
+        X,
+        Y[:, :2],
+    ),
+    "blocks": (
+        sl.ModelBlocks([LinearRegression(), Ridge()], widths=[2, 1]),
+        "epsilon_insensitive",
+        X,
+        Y,
+    ),
+    "shared": (sl.SharedModel(LinearRegression()), "squared", CUBE, RETURNS),
+    "shared-spread": (sl.SharedModel(BayesianRidge()), "gaussian", CUBE, RETURNS),
+    "counts": (PoissonRegressor(), "poisson", X, COUNTS),
+    "times": (GammaRegressor(), "gamma", X, TIMES),
+    "callable": (lambda x: x[:, :2], "squared", X, Y[:, :2]),
+    "callable-spread": (with_spread, "gaussian", X, Y[:, :2]),
+    "own-loss": (
+        LinearRegression(),
+        lambda y, location: cp.norm(y - location, 4),
+        X,
+        Y,
+    ),
+    "classes": (LogisticRegression(), "cross_entropy", X, LABELS),
+    "classes-hinge": (LogisticRegression(), "hinge", X, LABELS),
+    "margins": (LinearSVC(), "hinge", X, LABELS),
+    "two-margins": (LinearSVC(), "zero_one", X, LABELS == "top"),
+    "several-labels": (
+        MultiOutputClassifier(LogisticRegression()),
+        "cross_entropy",
+        X,
+        np.column_stack([LABELS, np.where(Y[:, 1] > 1, "far", "near")]),
+    ),
+    "labels-list": (
+        [LogisticRegression(), LogisticRegression()],
+        "zero_one",
+        X,
+        np.column_stack([LABELS, np.where(Y[:, 1] > 1, "far", "near")]),
+    ),
+    "shared-labels": (
+        sl.SharedModel(LogisticRegression()),
+        "cross_entropy",
+        CUBE,
+        np.where(RETURNS > 0, "up", "down"),
+    ),
+    "mixed": (
+        [LinearRegression(), BayesianRidge(), LogisticRegression()],
+        sl.losses.Combined(["squared", "gaussian", "cross_entropy"]),
+        X,
+        MIXED,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROADS)
+def test_any_model_becomes_a_calibrated_set(name):
+    model, loss, x, y = ROADS[name]
+    sets = sl.LossSet(model, loss).fit(x[TRAIN], y[TRAIN])
+    sets.calibrate(x[CAL], y[CAL], alpha=0.1)
+    batch = sets.predict_set(x[TEST])
+    inside = batch.contains(y[TEST])
+    # 300 test points: 6 standard deviations of calibration and test noise together.
+    assert inside.mean() > 0.9 - 6 * np.sqrt(2 * 0.09 / 300)
+    assert len(batch) == 300
+    value = batch[0]
+    direction = np.linspace(-1, 1.5, value.dim)
+    worst = value.worst_case(direction)
+    assert value.contains(worst)
+    assert direction @ worst == pytest.approx(value.support(direction), rel=1e-9)
+    assert batch[:3].support(direction)[0] == pytest.approx(value.support(direction))
+    lower, upper = batch[:2].bounds()
+    assert lower[0] == pytest.approx(value.bounds()[0], abs=1e-6)
+    assert upper[0] == pytest.approx(value.bounds()[1], abs=1e-6)
+    assert sets.predict(x[TEST]).shape[0] == 300
+    assert np.isfinite(sets.score(x[TEST], y[TEST]))
+    # One context's set and the batch agree on who is inside.
+    vectors = batch.outcomes.encode(y[TEST][:5])
+    assert [batch[i].contains(vectors[i]) for i in range(5)] == inside[:5].tolist()
+
+
+def test_lightgbm_pair():
+    lightgbm = pytest.importorskip("lightgbm")
+    models = [lightgbm.LGBMRegressor(n_estimators=20, verbose=-1) for _ in range(2)]
+    sets = sl.LossSet(models).fit(X[TRAIN], Y[TRAIN, :2])
+    sets.calibrate(X[CAL], Y[CAL, :2], alpha=0.1)
+    assert sets.predict_set(X[TEST]).contains(Y[TEST, :2]).mean() > 0.75
+
+
+def test_torch_module_is_used_as_it_is():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Dropout(0.5))
+    net.train()
+    before = [p.clone() for p in net.parameters()]
+    sets = sl.LossSet(net).calibrate(X[CAL], Y[CAL], alpha=0.1)
+    assert net.training
+    assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
+    # Evaluation mode: no dropout, so the prediction is the linear map itself.
+    with torch.no_grad():
+        plain = net[0](torch.as_tensor(X[:2], dtype=torch.float32)).numpy()
+    assert sets.predict(X[:2]) == pytest.approx(plain, abs=1e-6)
+    assert sets.predict_set(X[:1])[0].dim == 3
+
+
+def test_torch_classifier_and_spread():
+    torch = pytest.importorskip("torch")
+    logits = torch.nn.Linear(4, 3)
+    codes = RNG.integers(0, 3, size=300)
+    sets = sl.LossSet(torch.nn.Sequential(logits, torch.nn.Softmax(dim=1)), "hinge")
+    assert sets.calibrate(X[CAL], codes).predict_set(X[:1])[0].dim == 3
+    with pytest.raises(InvalidParameter, match="softmax"):
+        sl.LossSet(logits, "cross_entropy").calibrate(X[CAL], codes)
+
+    class Pair(torch.nn.Module):
+        def forward(self, x):
+            return x[:, :2], torch.full((len(x), 2), 0.5)
+
+    spread = sl.LossSet(Pair(), "gaussian").calibrate(X[CAL], Y[CAL, :2])
+    assert spread.predict_set(X[:1])[0].prediction.scale == pytest.approx(0.5)
+
+
+def test_fitted_models_are_left_alone():
+    model = LinearRegression().fit(X[TRAIN], Y[TRAIN])
+    coefficients = model.coef_.copy()
+    for given in (model, FrozenEstimator(model)):
+        sets = sl.LossSet(given).fit(X[CAL], Y[CAL])
+        assert sets.model_ is given
+        assert np.array_equal(model.coef_, coefficients)
+    fresh = Ridge()
+    pair = sl.LossSet([model_of(0), fresh]).fit(X[TRAIN], Y[TRAIN, :2])
+    assert not hasattr(fresh, "coef_")
+    assert hasattr(pair.model_.parts[1], "coef_")
+
+
+def model_of(column):
+    return LinearRegression().fit(X[CAL], Y[CAL, column])
+
+
+def test_a_partly_fitted_list_keeps_what_is_fitted():
+    ready = model_of(0)
+    sets = sl.LossSet([ready, Ridge()]).fit(X[TRAIN], Y[TRAIN, :2])
+    assert sets.model_.parts[0] is ready
+
+
+def test_calibrate_without_fit_needs_a_fitted_model():
+    ready = LinearRegression().fit(X[TRAIN], Y[TRAIN])
+    assert sl.LossSet(ready).calibrate(X[CAL], Y[CAL]).budget_ > 0
+    with pytest.raises(NotFittedError, match=r"fit\(X_train, Y_train\)"):
+        sl.LossSet(LinearRegression()).calibrate(X[CAL], Y[CAL])
+
+
+def test_pandas_in_names_kept():
+    frame = pd.DataFrame(
+        X, columns=list("abcd"), index=[f"day {i}" for i in range(900)]
+    )
+    outcome = pd.DataFrame(Y[:, :2], columns=["demand", "price"], index=frame.index)
+    seen = []
+
+    class Spy(LinearRegression):
+        def predict(self, X):
+            seen.append(type(X))
+            return super().predict(X)
+
+    sets = sl.LossSet(Spy()).fit(frame[TRAIN], outcome[TRAIN])
+    sets.calibrate(frame[CAL], outcome[CAL])
+    table = sets.predict_set(frame[TEST]).to_pandas()
+    assert set(seen) == {pd.DataFrame}
+    assert list(table.columns.levels[0]) == ["demand", "price"]
+    assert table.index[0] == "day 600"
+    assert sets.feature_names_in_.tolist() == list("abcd")
+    lower, point, upper = table["demand"].to_numpy().T
+    assert (lower < point).all()
+    assert upper - lower == pytest.approx(2 * sets.radius_)
+
+
+def test_names_of_labels_and_series():
+    outcome = pd.Series(LABELS, name="season")
+    sets = sl.LossSet(LogisticRegression(), "cross_entropy").fit(
+        X[TRAIN], outcome[TRAIN]
+    )
+    table = sets.calibrate(X[CAL], outcome[CAL]).predict_set(X[:2]).to_pandas()
+    assert "season=low" in table.columns.levels[0]
+    assert sets.predict_set(X[:1])[0].labels()[0][0] in LABELS
+
+
+def test_clone_params_and_pickle():
+    sets = sl.LossSet(Ridge(alpha=3.0), loss=sl.losses.Huber(2.0))
+    twin = clone(sets)
+    assert twin.get_params()["model__alpha"] == 3.0
+    assert twin.loss == sl.losses.Huber(2.0)
+    twin.set_params(model__alpha=1.0, loss="squared")
+    twin.fit(X[TRAIN], Y[TRAIN]).calibrate(X[CAL], Y[CAL], guarantee="pac")
+    again = pickle.loads(pickle.dumps(twin))
+    assert again.budget_ == twin.budget_
+    assert again.certificate_ == twin.certificate_
+    direction = [1.0, 0.0, 0.0]
+    before = twin.predict_set(X[:1])[0].support(direction)
+    assert again.predict_set(X[:1])[0].support(direction) == before
+    value = pickle.loads(pickle.dumps(twin.predict_set(X[:1])[0]))
+    assert value.support(direction) == before
+
+
+def test_grid_search_over_loss_and_model():
+    """Heteroscedastic noise in one of three components: a model that sees the signal
+    beats one that does not, whatever the loss."""
+    search = GridSearchCV(
+        sl.LossSet(Ridge()),
+        {
+            "model": [DummyRegressor(), LinearRegression()],
+            "loss": ["squared", "absolute", sl.losses.Huber(0.5)],
+        },
+        cv=3,
+    ).fit(X[TRAIN], Y[TRAIN])
+    assert isinstance(search.best_params_["model"], LinearRegression)
+    scores = search.cv_results_["mean_test_score"]
+    assert len(set(np.round(scores, 9))) == 6
+
+
+def test_a_new_fit_voids_the_calibration():
+    sets = (
+        sl.LossSet(LinearRegression()).fit(X[TRAIN], Y[TRAIN]).calibrate(X[CAL], Y[CAL])
+    )
+    sets.fit(X[TEST], Y[TEST])
+    with pytest.raises(NotCalibrated):
+        sets.predict_set(X[:1])
+
+
+def test_combined_weights_are_mean_out_of_fold_losses():
+    models = [LinearRegression(), LinearRegression()]
+    sets = sl.LossSet(models, sl.losses.Combined(["squared", "absolute"]))
+    sets.fit(X[TRAIN], Y[TRAIN, :2])
+    held = sl.LossSet(LinearRegression()).fit(X[TRAIN], Y[TRAIN, 0])
+    fresh = np.mean(held.scores(X[CAL], Y[CAL, 0]))
+    assert sets.loss_.weights[0] == pytest.approx(fresh, rel=0.3)
+    # A perfect memory has no training loss, and still gets an honest weight.
+    forest = [RandomForestRegressor(10, bootstrap=False, random_state=0)] * 2
+    honest = sl.LossSet(forest, sl.losses.Combined(["squared", "squared"]))
+    honest.fit(X[TRAIN], Y[TRAIN, :2])
+    assert min(honest.loss_.weights) > 0.05
+
+
+def test_combined_learns_on_the_data_given_when_models_are_fitted():
+    models = [model_of(0), model_of(1)]
+    sets = sl.LossSet(models, sl.losses.Combined(["squared", "absolute"]))
+    with pytest.raises(InvalidParameter, match="learned from training losses"):
+        sets.calibrate(X[CAL], Y[CAL, :2])
+    sets.fit(X[TRAIN], Y[TRAIN, :2])
+    residual = Y[TRAIN, 0] - models[0].predict(X[TRAIN])
+    assert sets.loss_.weights[0] == pytest.approx(np.mean(residual**2))
+
+
+def test_rare_classes_do_not_break_out_of_fold_weights():
+    labels = np.where(np.arange(300) < 3, "rare", LABELS[TRAIN])
+    sets = sl.LossSet(
+        [LinearRegression(), LogisticRegression()],
+        sl.losses.Combined(["squared", "cross_entropy"]),
+    )
+    outcome = pd.DataFrame({"y": Y[TRAIN, 0], "label": labels})
+    sets.fit(X[TRAIN], outcome)
+    assert np.isfinite(sets.loss_.weights).all()
+
+
+def test_mondrian_and_weighted_budgets_follow_x():
+    group = sl.guarantees.Mondrian(lambda x: np.where(x[:, 0] > 0, "up", "down"))
+    sets = sl.LossSet(LinearRegression()).fit(X[TRAIN], Y[TRAIN])
+    sets.calibrate(X[CAL], Y[CAL], guarantee=group)
+    assert set(sets.budget_) == {"up", "down"} == set(sets.radius_)
+    batch = sets.predict_set(X[TEST])
+    up = X[TEST, 0] > 0
+    assert set(batch.budgets[up]) == {sets.budget_["up"]}
+    shift = sl.guarantees.Weighted(lambda x: np.exp(x[:, 0]))
+    sets.calibrate(X[CAL], Y[CAL], guarantee=shift)
+    assert sets.predict_set(X[TEST]).budgets.shape == (300,)
+
+
+def test_cv_plus_protects_the_union_of_folds():
+    promise = sl.guarantees.CVPlus()
+    sets = sl.LossSet(LinearRegression()).calibrate(X[:40], Y[:40], 0.1, promise)
+    batch = sets.predict_set(X[TEST])
+    assert len(batch[0].sets) == 40
+    assert batch.contains(Y[TEST]).mean() > 0.85
+    direction = np.ones(3)
+    members = [U.support(direction) for U in batch[0].sets]
+    assert batch[:1].support(direction)[0] == pytest.approx(max(members))
+    assert batch[:4].to_pandas().shape == (4, 9)
+    with pytest.raises(InvalidParameter, match="trains the model once a fold"):
+        sl.LossSet(lambda x: x[:, :3]).calibrate(X[:40], Y[:40], 0.1, promise)
+
+
+# -- wrong turns ---------------------------------------------------------------------
+
+
+def fitted(loss="squared", model=LinearRegression(), y=Y):  # noqa: B008
+    return sl.LossSet(model, loss).fit(X[TRAIN], y[TRAIN])
+
+
+def test_uncalibrated():
+    with pytest.raises(NotCalibrated, match=r"calibrate\(X_cal, Y_cal, alpha=0.1\)"):
+        fitted().predict_set(X[:1])
+
+
+def test_wrong_width():
+    with pytest.raises(InvalidParameter, match=r"3 column.*got 2"):
+        fitted().calibrate(X[CAL], Y[CAL, :2])
+
+
+def test_rows_that_do_not_match():
+    with pytest.raises(InvalidParameter, match="as many rows, got 300 and 299"):
+        fitted().calibrate(X[CAL], Y[CAL][1:])
+
+
+def test_nan_outcome():
+    bad = Y[CAL].copy()
+    bad[17, 1] = np.nan
+    with pytest.raises(InvalidParameter, match="NaN in row 17"):
+        fitted().calibrate(X[CAL], bad)
+
+
+def test_nan_prediction():
+    with pytest.raises(InvalidParameter, match=r"finite predictions.*row 0"):
+        sl.LossSet(lambda x: np.full((len(x), 1), np.nan)).calibrate(X[CAL], Y[CAL, 0])
+
+
+def test_unseen_class():
+    sets = fitted("cross_entropy", LogisticRegression(), LABELS)
+    labels = LABELS[CAL].astype(object)
+    labels[5] = "purple"
+    with pytest.raises(UnseenClass, match="'purple' in row 5"):
+        sets.calibrate(X[CAL], labels)
+
+
+def test_five_calibration_points():
+    with pytest.warns(InfiniteBudget, match=r"at least 9"):
+        sets = fitted().calibrate(X[CAL][:5], Y[CAL][:5], alpha=0.1)
+    assert sets.budget_ == np.inf
+    assert sets.certificate_.minimum_sample_size == 9
+    batch = sets.predict_set(X[:2])
+    assert batch.contains(Y[:2]).all()
+    assert batch[0].support([1, 0, 0]) == np.inf
+    assert batch[0].support([0, 0, 0]) == 0
+    with pytest.raises(Unbounded, match="the budget is inf"):
+        batch[0].worst_case([1, 0, 0])
+    with pytest.raises(Unbounded, match="bounded"):
+        batch[0].volume()
+
+
+def test_training_data_used_again():
+    with pytest.raises(InvalidParameter, match="not trained on"):
+        fitted().calibrate(X[TRAIN], Y[TRAIN])
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, np.nan, "a"])
+def test_alpha_out_of_range(alpha):
+    with pytest.raises(InvalidParameter, match="strictly between 0 and 1"):
+        fitted().calibrate(X[CAL], Y[CAL], alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        ("sqared", "loss must be one of"),
+        (sl.losses.Squared, "Say Squared"),
+        (3, "loss must be one of"),
+    ],
+)
+def test_unknown_loss(loss, message):
+    with pytest.raises(InvalidParameter, match=message):
+        fitted(loss)
+
+
+def test_losses_and_models_that_do_not_fit():
+    with pytest.raises(InvalidParameter, match="needs a predicted spread"):
+        fitted("gaussian").calibrate(X[CAL], Y[CAL])
+    with pytest.raises(InvalidParameter, match="a classifier"):
+        fitted("squared", LogisticRegression(), LABELS).calibrate(X[CAL], LABELS[CAL])
+    with pytest.raises(InvalidParameter, match="needs a classifier"):
+        fitted("cross_entropy").calibrate(X[CAL], Y[CAL])
+    with pytest.raises(InvalidParameter, match="CalibratedClassifierCV"):
+        fitted("cross_entropy", LinearSVC(), LABELS).calibrate(X[CAL], LABELS[CAL])
+    with pytest.raises(InvalidParameter, match="positive predictions"):
+        fitted("poisson").calibrate(X[CAL], Y[CAL])
+    with pytest.raises(InvalidParameter, match="as many models"):
+        fitted(sl.losses.Combined(["squared"] * 3, (1, 1, 1))).calibrate(X[CAL], Y[CAL])
+    concave = fitted(lambda y, m: -cp.sum_squares(y - m)).calibrate(X[CAL], Y[CAL])
+    with pytest.raises(InvalidParameter, match="convex"):
+        concave.predict_set(X[:1])[0].support([1, 0, 0])
+    with pytest.raises(InvalidParameter, match="must be numeric"):
+        fitted().calibrate(X[CAL], np.column_stack([LABELS, LABELS, LABELS])[CAL])
+
+
+def test_a_model_of_one_output_is_told_how_to_take_three():
+    with pytest.raises(
+        ValueError, match=r"1d array|1-dimensional|should be a 1d"
+    ) as caught:
+        fitted("squared", GradientBoostingRegressor(n_estimators=2))
+    assert "one model a column" in " ".join(caught.value.__notes__)
+
+
+def test_bad_directions_and_rows():
+    batch = fitted().calibrate(X[CAL], Y[CAL]).predict_set(X[:4])
+    with pytest.raises(InvalidParameter, match=r"shape \(3,\) or \(4, 3\)"):
+        batch.support([1.0, 2.0])
+    with pytest.raises(InvalidParameter, match="one row for each"):
+        batch.contains(Y[:3])
+    with pytest.raises(IndexError):
+        batch[4]
+    assert len(list(batch)) == 4
+    assert batch[-1].dim == 3
+
+
+def test_budget_can_be_overridden():
+    sets = fitted().calibrate(X[CAL], Y[CAL])
+    assert sets.predict_set(X[:2], budget=4.0)[1].radius == 2.0
+    assert sets.predict_set(X[:2], budget=[1.0, 9.0])[1].radius == 3.0
