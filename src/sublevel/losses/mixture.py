@@ -34,7 +34,7 @@ def mix_labels(blocks: list[Any], budget: float) -> Array:
 
 
 def _numbers(numbers: list[Any], budgets: Array) -> list[Array]:
-    """Worst case of the numeric blocks at each budget: (len(budgets), width) a block."""
+    """Worst case of each numeric block at each budget, shape (budgets, width)."""
     if not numbers:
         return []
     if all(loss.closed_form for loss, _, _, _ in numbers):
