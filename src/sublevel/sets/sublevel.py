@@ -139,8 +139,19 @@ def sublevel_set(
     """
     from .mixed import Mixed, has_labels
 
-    if isinstance(loss, LabelLoss):
-        return LabelSet(loss.costs(prediction), budget, classes=classes)
+    costs = _label_costs(loss, prediction)
+    if costs is not None:
+        return LabelSet(costs, budget, classes=classes)
     if has_labels(loss):
         return Mixed(loss, prediction, budget)
     return Sublevel(loss, prediction, budget)
+
+
+def _label_costs(loss: Any, prediction: Any) -> tuple[Array, ...] | None:
+    """Cost of every class of every block, or None where some block is not a label."""
+    if isinstance(loss, LabelLoss):
+        return loss.costs(prediction)
+    if not all(isinstance(part, LabelLoss) for part in getattr(loss, "losses", [loss])):
+        return None
+    parts = zip(loss.losses, loss.weights, prediction.parts, strict=True)
+    return tuple(cost / w for part, w, said in parts for cost in part.costs(said))

@@ -1,0 +1,96 @@
+"""Every set keeps the contract: hand-made, composed, and those of every loss."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from sublevel import sets
+from sublevel.sets import sublevel_set
+from sublevel.testing import ContractBroken, check_set, example_prediction
+
+from .registry import LOSSES
+
+TRIANGLE = sets.Polytope([[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]], [0.0, 0.0, 1.0])
+DISC = sets.Ellipsoid([0.2, 0.2], radius=0.5)
+
+SETS = {
+    "ellipsoid": sets.Ellipsoid([1.0, 2.0, 3.0], [1.0, 0.5, 2.0], 1.5),
+    "ellipsoid-full": sets.Ellipsoid.from_covariance(
+        [0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], 2.0
+    ),
+    "l1-ball": sets.L1Ball([1.0, -1.0, 0.0], [1.0, 2.0, 0.5], 1.2),
+    "box": sets.Box([-1.0, 0.0], [1.0, 3.0]),
+    "polytope": TRIANGLE,
+    "budget": sets.Budget([1.0, 2.0, 3.0], [0.5, 1.0, 1.5], 1.7),
+    "kl-ball": sets.KLBall([0.5, 0.3, 0.2], 0.2),
+    "variation-ball": sets.VariationBall([0.5, 0.3, 0.2], 0.4),
+    "label-set": sets.LabelSet(([0.1, 0.9, 2.0], [0.3, 0.5]), 1.3),
+    "finite": sets.Finite([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]]),
+    "intersection": TRIANGLE & DISC,
+    "product": sets.Product((DISC, sets.Box([0.0], [1.0]))),
+    "affine-image": sets.AffineImage(DISC, [[1.0, 2.0], [0.0, 1.0]], [1.0, -1.0]),
+    "union": DISC | sets.Box([1.0, 1.0], [2.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_set_keeps_the_contract(name):
+    check_set(SETS[name])
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_sublevel_set_of_every_loss_keeps_the_contract(name):
+    loss = LOSSES[name]
+    said = example_prediction(loss.needs, np.random.default_rng(3))
+    budget = max(float(loss.floor(said)), 0.0) + 1.3
+    check_set(sublevel_set(loss, said, budget))
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if "custom" not in name])
+def test_below_the_least_loss_the_set_is_the_likeliest_outcome(name):
+    loss = LOSSES[name]
+    said = example_prediction(loss.needs, np.random.default_rng(3))
+    value = sublevel_set(loss, said, float(loss.floor(said)) - 0.5)
+    assert value.contains(said.point)
+    worst = value.worst_case(np.linspace(-1, 1, value.dim))
+    if name != "epsilon-insensitive" and "epsilon" not in name:
+        assert worst == pytest.approx(said.point, abs=1e-4)
+
+
+@dataclass(frozen=True, eq=False)
+class TooSmall(sets.Box):
+    """A box whose support forgets a part of the set."""
+
+    def _support(self, direction):
+        return direction @ self._worst_case(direction)
+
+    def _worst_case(self, direction):
+        return 0.9 * super()._worst_case(direction)
+
+
+@dataclass(frozen=True, eq=False)
+class TooLarge(sets.Box):
+    """A box whose worst case lies outside."""
+
+    def _worst_case(self, direction):
+        return 1.1 * super()._worst_case(direction)
+
+
+@dataclass(frozen=True, eq=False)
+class StraySamples(sets.Box):
+    def _sample(self, size, rng):
+        return 2 + super()._sample(size, rng)
+
+
+@pytest.mark.parametrize(
+    ("broken", "promise"),
+    [
+        (TooSmall([-1.0, -1.0], [1.0, 1.0]), "constraints agree"),
+        (TooLarge([-1.0, -1.0], [1.0, 1.0]), "inside"),
+        (StraySamples([-1.0, -1.0], [1.0, 1.0]), "samples are inside"),
+    ],
+)
+def test_broken_sets_are_caught(broken, promise):
+    with pytest.raises(ContractBroken, match=promise):
+        check_set(broken)
