@@ -27,7 +27,7 @@ def spread(X):
 
 
 def draw_sets():
-    """One prediction, four losses, two contexts; and whether the promise was kept."""
+    """One prediction, four losses, two contexts; what was promised, what happened."""
     rng = np.random.default_rng(0)
     (X, Y), (X_cal, Y_cal), (X_test, Y_test) = (
         sample(n, rng) for n in (400, 500, 4000)
@@ -54,8 +54,9 @@ def draw_sets():
             bars.set_color(COLORS[loss])
     left.set(xlabel="first outcome", ylabel="second outcome", aspect="equal")
     left.set_title("90 % sets in a calm (left) and a noisy context (right)")
-    left.legend(loc="lower right", fontsize=8)
-    right.set_title("promised and realised coverage")
+    left.set_xlim(left=-4)
+    left.legend(loc="lower left", fontsize=8)
+    right.set_title("grey: 99 % of calibration draws")
     return figure
 
 

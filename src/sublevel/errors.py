@@ -41,3 +41,7 @@ class MissingExtra(SublevelError, ImportError):
 
 class InfiniteBudget(UserWarning):
     """The calibration sample is too small for a finite budget at the level asked."""
+
+
+class NotRobustifiable(SublevelError, ValueError):
+    """A constraint cannot be made robust exactly; the message says why."""

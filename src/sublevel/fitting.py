@@ -1,31 +1,79 @@
-"""Training the user's model: once, or once a fold."""
+"""Training the user's model, and setting what its loss leaves open."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from .errors import InvalidParameter
+from . import losses
+from .errors import InvalidParameter, NotCalibrated
 from .predictions import (
     AnyPrediction,
-    JointPrediction,
-    LabelPrediction,
     ModelBlocks,
     Needs,
-    Prediction,
+    align,
+    as_model,
     count_rows,
+    frame_columns,
     is_fitted,
     outcomes_of,
     predict,
+    stack,
     take_rows,
 )
+from .scorer import Scorer
+
+#: How estimators of one output word their refusal of several.
+_ONE_OUTPUT = re.compile(r"\by\b.*\b(1d|1-?dim\w*|one-?dim\w*)\b", re.IGNORECASE)
 
 
-def as_model(model: Any) -> Any:
-    """A list of models becomes one; anything else is itself."""
-    return ModelBlocks(list(model)) if isinstance(model, list | tuple) else model
+def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
+    """The model trained and the loss's open parameters set.
+
+    A fitted model is left alone. The loss learns from out-of-fold predictions if the
+    model is trained here, from predictions on X otherwise.
+    """
+    fitted = fit_model(model, X, Y)
+    said = _first(fitted, X, loss.needs)
+    if loss.is_open:
+        everywhere = predict(fitted, X, loss.needs)
+        vectors = outcomes_of(fitted, everywhere).encode(Y, "LossSet.fit")
+        if not is_fitted(model):
+            everywhere = out_of_fold(model, X, Y, loss.needs, fitted)
+        loss = loss.learn(everywhere, vectors)
+    if said is not None:
+        loss.check(said)
+    return Scorer(fitted, loss, frame_columns(Y))
+
+
+def _first(model: Any, X: Any, needs: Needs) -> AnyPrediction | None:
+    """One prediction, which shows at once whether model and loss go together.
+
+    None where the model cannot give it for reasons of its own: it may never be asked
+    again about such an X.
+    """
+    if not count_rows(X):
+        return None
+    try:
+        return predict(model, take_rows(X, [0]), needs)
+    except InvalidParameter:
+        raise
+    except Exception:
+        return None
+
+
+def ready(model: Any, loss: Any) -> Scorer:
+    """A model fitted elsewhere needs no training; its loss must have no open ends."""
+    found = as_model(model)
+    if not is_fitted(found):
+        raise NotCalibrated(
+            f"This LossSet is not fitted yet: {type(found).__name__} has not been "
+            "trained. Call fit(X_train, Y_train) first."
+        )
+    return Scorer(found, losses.get(loss))
 
 
 def fit_model(model: Any, X: Any, Y: Any) -> Any:
@@ -38,7 +86,7 @@ def fit_model(model: Any, X: Any, Y: Any) -> Any:
     try:
         return clone(model).fit(X, Y)
     except ValueError as error:
-        if getattr(Y, "ndim", 1) == 2 and Y.shape[1] > 1:
+        if _ONE_OUTPUT.search(str(error)):
             error.add_note(
                 f"If {type(model).__name__} predicts one output only, pass one model "
                 "a column, LossSet([model, model, ...]), or wrap it in "
@@ -55,21 +103,6 @@ def split_folds(n: int, n_splits: int) -> list[tuple[Any, Any]]:
     return list(shuffled.split(np.empty(n)))
 
 
-def fit_folds(model: Any, X: Any, Y: Any, n_splits: int) -> list[tuple[Any, Any]]:
-    """(model trained without the fold, the fold's rows) for every fold."""
-    fresh = clone(model, safe=False)
-    if is_fitted(fresh):
-        raise InvalidParameter(
-            f"Cross-fitting trains the model once a fold, and {type(model).__name__} "
-            "cannot be trained here. Give a scikit-learn style model."
-        )
-    found = []
-    for train, held in split_folds(count_rows(X), n_splits):
-        part = fit_model(clone(fresh), take_rows(X, train), take_rows(Y, train))
-        found.append((part, held))
-    return found
-
-
 def out_of_fold(
     model: Any, X: Any, Y: Any, needs: Needs, full: Any, n_splits: int = 5
 ) -> AnyPrediction:
@@ -83,57 +116,11 @@ def out_of_fold(
         raise InvalidParameter(
             f"Out-of-fold residuals need 2 rows or more, got n_samples = {n}."
         )
-    said = predict(full, X, needs)
-    classes = [getattr(b, "classes", None) for b in outcomes_of(full, said).blocks]
+    wanted = outcomes_of(full, predict(full, take_rows(X, [0]), needs))
     pieces, order = [], []
-    for part, held in fit_folds(model, X, Y, min(n_splits, n)):
+    for train_rows, held in split_folds(n, min(n_splits, n)):
+        part = fit_model(model, take_rows(X, train_rows), take_rows(Y, train_rows))
         piece = predict(part, take_rows(X, held), needs)
-        known = [getattr(b, "classes", None) for b in outcomes_of(part, piece).blocks]
-        pieces.append(_align(piece, list(known), list(classes)))
+        pieces.append(align(piece, outcomes_of(part, piece), wanted))
         order.append(held)
-    return _stack(pieces)[np.argsort(np.concatenate(order))]
-
-
-def _align(piece: AnyPrediction, known: list[Any], wanted: list[Any]) -> AnyPrediction:
-    """Probabilities over all classes, zero for those the fold never saw."""
-    if isinstance(piece, JointPrediction):
-        parts = []
-        for part in piece.parts:
-            count = len(part.values) if isinstance(part, LabelPrediction) else 1
-            parts.append(_align(part, known[:count], wanted[:count]))
-            known, wanted = known[count:], wanted[count:]
-        return JointPrediction(tuple(parts))
-    if not isinstance(piece, LabelPrediction) or piece.probabilities is None:
-        return piece
-    blocks = []
-    for block, seen, every in zip(piece.probabilities, known, wanted, strict=True):
-        position = {label: k for k, label in enumerate(every.tolist())}
-        wide = np.zeros((len(block), len(every)))
-        wide[:, [position[label] for label in seen.tolist()]] = block
-        blocks.append(wide)
-    return LabelPrediction(tuple(blocks))
-
-
-def _stack(pieces: list[Any]) -> AnyPrediction:
-    """Batches one below the other."""
-    first = pieces[0]
-    if isinstance(first, JointPrediction):
-        count = range(len(first.parts))
-        return JointPrediction(
-            tuple(_stack([piece.parts[k] for piece in pieces]) for k in count)
-        )
-    if isinstance(first, LabelPrediction):
-        pile = [
-            np.concatenate(rows)
-            for rows in zip(*(p.values for p in pieces), strict=True)
-        ]
-        margins = first.probabilities is None
-        return (
-            LabelPrediction(None, tuple(pile))
-            if margins
-            else LabelPrediction(tuple(pile))
-        )
-    scale = None
-    if first.scale is not None:
-        scale = np.concatenate([piece.scale for piece in pieces])
-    return Prediction(np.concatenate([piece.location for piece in pieces]), scale)
+    return stack(pieces)[np.argsort(np.concatenate(order))]

@@ -115,6 +115,9 @@ def aligned(slope: Array, order: float) -> Array:
     if order == inf:
         return np.sign(slope)
     if order == 2:
+        # Only the direction counts, so its squares need neither vanish nor overflow.
+        largest = np.max(np.abs(slope), axis=-1, keepdims=True)
+        slope = slope / np.where(largest > 0, largest, 1.0)
         length = np.linalg.norm(slope, axis=-1, keepdims=True)
         return np.asarray(slope / np.where(length > 0, length, 1.0))
     steepest = np.argmax(np.abs(slope), axis=-1)[..., None]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from .checks import Array
-from .errors import InvalidParameter
-from .losses import Loss
-from .predictions import AnyPrediction, Labels, Outcomes, outcomes_of, predict
+from .checks import Array, as_matrix, as_vector
+from .errors import InvalidParameter, Unbounded
+from .losses import LabelLoss, Loss
+from .predictions import AnyPrediction, Labels, Outcomes
 from .sets import UncertaintySet, Union
 from .sets.base import TOLERANCE
 from .sets.sublevel import sublevel_set, within
@@ -34,6 +34,13 @@ class Batch(Sequence[UncertaintySet]):
         """Whether row i of Y (numbers or labels) is in set i, shape (n,)."""
         raise NotImplementedError
 
+    def worst_case(self, directions: Any) -> Array:
+        """The outcome of each set that maximises `direction @ y`, shape (n, m).
+
+        `directions` is of shape (m,), the same for all, or (n, m).
+        """
+        raise NotImplementedError
+
     def support(self, directions: Any) -> Array:
         """Largest `direction @ y` over each set, shape (n,)."""
         raise NotImplementedError
@@ -43,7 +50,8 @@ class Batch(Sequence[UncertaintySet]):
         axes = np.eye(self.outcomes.width)
         upper = np.stack([self.support(axis) for axis in axes], axis=1)
         lower = np.stack([-self.support(-axis) for axis in axes], axis=1)
-        return lower, upper
+        # Adding zero turns -0.0 into 0.0.
+        return lower + 0.0, upper + 0.0
 
     def to_pandas(self) -> pd.DataFrame:
         """Bounds and prediction by component name, one row a context.
@@ -54,17 +62,24 @@ class Batch(Sequence[UncertaintySet]):
 
         lower, upper = self.bounds()
         parts = {"lower": lower, "point": self._point(), "upper": upper}
-        frame = {
-            (name, part): values[:, j]
-            for j, name in enumerate(self.names)
-            for part, values in parts.items()
-        }
-        columns = pd.MultiIndex.from_tuples(list(frame), names=["component", "value"])
-        found = pd.DataFrame(dict(enumerate(frame.values())), index=self.index)
+        # By position: components of the same name are still different ones.
+        values = [part[:, j] for j in range(len(self.names)) for part in parts.values()]
+        heads = [(name, part) for name in self.names for part in parts]
+        columns = pd.MultiIndex.from_tuples(heads, names=["component", "value"])
+        found = pd.DataFrame(dict(enumerate(values)), index=self.index)
         return found.set_axis(columns, axis=1)
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self)} sets of {self.outcomes.width} "
+            f"components, {self._what()})"
+        )
 
-@dataclass(frozen=True, eq=False)
+    def _what(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SetBatch(Batch):
     """Sublevel sets of one loss at n contexts.
 
@@ -93,20 +108,18 @@ class SetBatch(Batch):
     @overload
     def __getitem__(self, rows: slice) -> SetBatch: ...
     def __getitem__(self, rows: Any) -> Any:
-        if isinstance(rows, int | np.integer):
+        if is_one_row(rows):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"row {rows} of a batch of {len(self)} sets")
             classes = [b.classes for b in self.outcomes.blocks if isinstance(b, Labels)]
             budget = float(self.budgets[rows])
             return sublevel_set(self.loss, self.prediction[rows], budget, classes)
-        index = None if self.index is None else self.index[rows]
-        return SetBatch(
-            self.loss,
-            self.prediction[rows],
-            self.budgets[rows],
-            self.outcomes,
-            self.names,
-            index,
+        rows = as_rows(rows)
+        return replace(
+            self,
+            prediction=self.prediction[rows],
+            budgets=self.budgets[rows],
+            index=None if self.index is None else self.index[rows],
         )
 
     def __iter__(self) -> Iterator[UncertaintySet]:
@@ -121,7 +134,8 @@ class SetBatch(Batch):
                 f"sets, got {len(vectors)}."
             )
         scores = self.loss.score(self.prediction, vectors)
-        return within(scores, self._budgets(), tol)
+        floors = self.loss.floor(self.prediction)
+        return within(scores, self._budgets(), floors, tol)
 
     def worst_case(self, directions: Any) -> Array:
         """The outcome of each set that maximises `direction @ y`, shape (n, m).
@@ -129,19 +143,36 @@ class SetBatch(Batch):
         `directions` is of shape (m,), the same for all, or (n, m).
         """
         directions = self._directions(directions)
-        return self.loss.worst_case(self.prediction, self._budgets(), directions)
+        found = np.empty(directions.shape)
+        easy = self._easy()
+        if easy.any():
+            found[easy] = self._ask(self.loss.worst_case, easy, directions)
+        for row in np.flatnonzero(~easy).tolist():
+            try:
+                found[row] = self[row].worst_case(directions[row])
+            except Unbounded as error:
+                raise Unbounded(f"Row {row}: {error}") from error
+        return found
 
     def support(self, directions: Any) -> Array:
-        """Largest `direction @ y` over each set, shape (n,); inf if the budget is."""
+        """Largest `direction @ y` over each set, shape (n,)."""
         directions = self._directions(directions)
         found = np.where(directions.any(axis=1), np.inf, 0.0)
-        budgets = self._budgets()
-        finite = np.isfinite(budgets)
-        if finite.any():
-            found[finite] = self.loss.support(
-                self.prediction[finite], budgets[finite], directions[finite]
-            )
+        easy = self._easy()
+        if easy.any():
+            found[easy] = self._ask(self.loss.support, easy, directions)
+        if any(isinstance(part, LabelLoss) for part in _parts(self.loss)):
+            # Labels are bounded whatever the budget: the set itself knows.
+            for row in np.flatnonzero(~easy).tolist():
+                found[row] = self[row].support(directions[row])
         return found
+
+    def _easy(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Rows whose answer the loss has: a finite budget, or nothing but labels."""
+        return np.isfinite(self._budgets()) | isinstance(self.loss, LabelLoss)
+
+    def _ask(self, question: Any, rows: Any, directions: Array) -> Any:
+        return question(self.prediction[rows], self._budgets()[rows], directions[rows])
 
     def _point(self) -> Array:
         return self.prediction.point
@@ -150,17 +181,13 @@ class SetBatch(Batch):
         return np.maximum(self.budgets, self.loss.floor(self.prediction))
 
     def _directions(self, directions: Any) -> Array:
-        found = np.asarray(directions, dtype=float)
-        shape = (len(self), self.outcomes.width)
-        if found.shape not in (shape, shape[1:]):
-            raise InvalidParameter(
-                f"SetBatch(directions=...) must be of shape {shape[1:]} or {shape}, "
-                f"got shape {found.shape}."
-            )
-        return np.broadcast_to(found, shape)
+        return as_directions(directions, len(self), self.outcomes.width)
+
+    def _what(self) -> str:
+        return f"{type(self.loss).__name__}, {_span(self.budgets)}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UnionBatch(Batch):
     """Unions, context by context, of several batches (one a fold of CV+)."""
 
@@ -186,13 +213,19 @@ class UnionBatch(Batch):
 
     def __getitem__(self, rows: Any) -> Any:
         members = tuple(part[rows] for part in self.parts)
-        if isinstance(rows, slice):
-            return UnionBatch(members)
-        return Union(members)
+        return Union(members) if is_one_row(rows) else UnionBatch(members)
 
     def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
         """Whether row i of Y is in some fold's set i, shape (n,)."""
         return np.any([part.contains(Y, tol) for part in self.parts], axis=0)
+
+    def worst_case(self, directions: Any) -> Array:
+        """The best of the folds' outcomes, shape (n, m)."""
+        shape = len(self), self.outcomes.width
+        wanted = as_directions(directions, *shape)
+        found = np.stack([part.worst_case(wanted) for part in self.parts])
+        best = np.argmax(np.sum(found * wanted, axis=2), axis=0)
+        return np.asarray(found[best, np.arange(len(self))])
 
     def support(self, directions: Any) -> Array:
         """Largest value over the folds' sets, shape (n,)."""
@@ -201,14 +234,53 @@ class UnionBatch(Batch):
     def _point(self) -> Array:
         return np.asarray(np.mean([part._point() for part in self.parts], axis=0))
 
+    def _what(self) -> str:
+        return f"unions of {len(self.parts)} folds, {self.parts[0]._what()}"
 
-def predict_batch(
-    model: Any, loss: Any, X: Any, budgets: Array, names: Any = None
-) -> SetBatch:
-    """The sublevel sets of a model and loss at every row of X."""
-    said = predict(model, X, loss.needs)
-    loss.check(said)
-    outcomes = outcomes_of(model, said)
-    found = names or outcomes.names([f"y{k}" for k in range(outcomes.columns)])
-    index = getattr(X, "index", None)
-    return SetBatch(loss, said, budgets, outcomes, found, index)
+
+def is_one_row(rows: Any) -> bool:
+    """Whether an index means one set, not a smaller batch."""
+    return isinstance(rows, int | np.integer)
+
+
+def as_rows(rows: Any) -> Any:
+    """A slice, or an array of integers or truth values."""
+    if isinstance(rows, slice):
+        return rows
+    found = np.asarray(rows)
+    return found if found.size else found.astype(int)
+
+
+def as_directions(directions: Any, n: int, m: int) -> Array:
+    """Directions of shape (n, m) from one of shape (m,) or n of them."""
+    try:
+        given = np.shape(directions)
+    except ValueError:
+        given = None
+    if given not in ((m,), (n, m)):
+        raise InvalidParameter(
+            f"SetBatch(directions=...) must be of shape {(m,)} or {(n, m)}, got "
+            f"{'rows of different lengths' if given is None else f'shape {given}'}."
+        )
+    if not n:
+        return np.empty((0, m))
+    if given == (m,):
+        found = as_vector("SetBatch", "directions", directions, m)
+    else:
+        found = as_matrix("SetBatch", "directions", directions, (n, m))
+    return np.broadcast_to(found, (n, m))
+
+
+def _parts(loss: Loss) -> tuple[Loss, ...]:
+    """The losses a combined one is made of, or the loss itself."""
+    return tuple(getattr(loss, "losses", (loss,)))
+
+
+def _span(budgets: Array) -> str:
+    """The budgets in a few words."""
+    if not len(budgets):
+        return "no budgets"
+    low, high = np.min(budgets), np.max(budgets)
+    if low == high:
+        return f"budget {low:.4g}"
+    return f"budgets {low:.4g} to {high:.4g}"

@@ -39,6 +39,24 @@ LOSSES = {
         [losses.Gaussian(), losses.CrossEntropy(), losses.Huber()],
         weights=(1.0, 0.5, 2.0),
     ),
+    "combined-nll": losses.Combined(["nll", "squared", "nll"], weights=(1.0, 2.0, 0.5)),
+    "combined-steep": losses.Combined(
+        [losses.Pinball(0.8), losses.EpsilonInsensitive(0.2), losses.Huber(0.5)],
+        weights=(1.0, 2.0, 0.5),
+    ),
+    "combined-smooth": losses.Combined(
+        ["poisson", "gamma", "log_cosh", losses.Mahalanobis(COVARIANCE)],
+        weights=(1.0, 2.0, 0.5, 1.5),
+    ),
+    "combined-nll-labels": losses.Combined(["nll", "hinge"], weights=(1.0, 0.5)),
+    "combined-custom": losses.Combined(
+        [losses.Custom(lambda y, location: cp.norm(y - location, 3)), "squared"],
+        weights=(1.0, 0.5),
+    ),
+    "combined-custom-labels": losses.Combined(
+        [losses.Custom(lambda y, location: cp.norm(y - location, 3)), "cross_entropy"],
+        weights=(1.0, 0.5),
+    ),
     "combined-labels": losses.Combined(
         [losses.CrossEntropy(), losses.ZeroOne()], weights=(1.0, 0.5)
     ),

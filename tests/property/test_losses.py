@@ -153,3 +153,34 @@ def test_combined_worst_case_equals_enumeration_over_labels(seed, budget, weight
     worst = loss.worst_case(said, budget, direction)
     assert direction @ worst == pytest.approx(best, rel=1e-6, abs=1e-6)
     assert float(loss.score(said, worst)) <= budget + 1e-6
+
+
+PAIRS = ["squared", "absolute", "huber", "gaussian", "nll", "pinball", "log_cosh"]
+PAIRS += ["epsilon_insensitive", "poisson", "gamma", "mahalanobis"]
+
+
+@pytest.mark.parametrize("second", PAIRS)
+@pytest.mark.parametrize("first", PAIRS)
+def test_every_pair_shares_a_budget_as_a_solver_would(first, second):
+    """Scales down to 0.05 make the least loss of nll negative."""
+    rng = np.random.default_rng([PAIRS.index(first), PAIRS.index(second)])
+    (one, define), (two, define_two) = DEFINITIONS[first], DEFINITIONS[second]
+    weights = tuple(np.exp(rng.uniform(-2, 2, size=2)))
+    loss = losses.Combined([one, two], weights=weights)
+    for _ in range(2):
+        parts = [
+            Prediction(rng.uniform(0.3, 3, 3), np.exp(rng.uniform(-3, 0.5, 3)))
+            for _ in range(2)
+        ]
+        said = JointPrediction(tuple(parts))
+        budget = float(loss.floor(said)) + rng.uniform(0.2, 4)
+        direction = rng.normal(size=6)
+        y = cp.Variable(6)
+        spent = define(y[:3], parts[0].location, parts[0].scale) / weights[0]
+        spent += define_two(y[3:], parts[1].location, parts[1].scale) / weights[1]
+        problem = cp.Problem(cp.Maximize(direction @ y), [spent <= budget])
+        value = problem.solve(solver=cp.CLARABEL)
+        support = float(loss.support(said, budget, direction))
+        assert support == pytest.approx(value, rel=1e-6, abs=3e-6)
+        worst = loss.worst_case(said, budget, direction)
+        assert float(loss.score(said, worst)) <= budget + 1e-8 * (1 + abs(budget))

@@ -149,44 +149,111 @@ def test_pac_with_competing_candidates():
 
 
 def test_mondrian_covers_every_group_where_a_pooled_budget_fails_one():
-    # Scores of the rare group are three times as large.
+    # Scores of the rare group are three times as large; both are uniform, so a budget
+    # 10 % short covers 10 % less.
     rng = np.random.default_rng(110)
     replications, alpha = 4000, 0.1
     labels = np.repeat([0, 1], [120, 30])
     factor = np.where(labels, 3.0, 1.0)
     new = np.array([[0], [1]])
-    own, pooled = np.zeros(2), np.zeros(2)
+    own, shrunk, pooled = np.zeros(2), np.zeros(2), np.zeros(2)
     for _ in range(replications):
-        scores = factor * rng.exponential(size=150)
-        outcomes = np.array([1.0, 3.0]) * rng.exponential(size=2)
-        grouped = Mondrian(0).calibrate(scores, alpha, labels[:, None])
-        own += outcomes <= grouped.at(new, 2)
+        scores = factor * rng.random(150)
+        outcomes = np.array([1.0, 3.0]) * rng.random(2)
+        budgets = Mondrian(0).calibrate(scores, alpha, labels[:, None]).at(new, 2)
+        own += outcomes <= budgets
+        shrunk += outcomes <= 0.9 * budgets
         pooled += outcomes <= Marginal().calibrate(scores, alpha).budget
     for hits, size in zip(own, (120, 30), strict=True):
         coverage = Marginal().rank(size, alpha) / (size + 1)
         assert least(replications, coverage) <= hits <= most(replications, coverage)
+    assert (shrunk < least(replications, 1 - alpha)).all()
     assert pooled[1] < least(replications, 1 - alpha)
 
 
 def test_weighted_restores_coverage_under_a_shift():
-    # Contexts are N(0, 1) in calibration and N(1, 1) in deployment, the spread grows
-    # with the context, and exp(x) is the density ratio up to a factor. Heavy contexts
-    # have large budgets, so coverage exceeds the level and the shrunk control shrinks
-    # by more than 10 %.
+    # Contexts are N(0, 1) in calibration and N(1, 1) in deployment, exp(x) is the
+    # density ratio up to a factor, and the score is 8 + x + N(0, 1). So scores are
+    # N(9, 2) in deployment, with 90 % quantile 9 + 1.28 sqrt(2) = 10.8. A budget 10 %
+    # short of it, 9.7, covers Phi(0.52) = 0.70. Infinite budgets add the contexts with
+    # exp(x) > 200 sqrt(e) / 9, which are P(N(1, 1) > 3.6) = 0.5 %, and the spread of
+    # the budget, about 0.3, moves the mean by less than the curvature of Phi allows,
+    # 0.02; the test rejects coverage below 0.877. Ignoring the shift has the quantile
+    # 8 + 1.28 sqrt(2) = 9.8, which covers 0.72.
     rng = np.random.default_rng(111)
-    replications, size, alpha = 4000, 100, 0.1
+    replications, size, alpha = 4000, 200, 0.1
     weighted = Weighted(lambda X: np.exp(X[:, 0]))
     hits = blind = shrunk = 0
     for _ in range(replications):
         contexts, new = rng.normal(size=(size, 1)), rng.normal(1.0, size=(1, 1))
-        scores = np.exp(contexts[:, 0] / 2) * np.abs(rng.normal(size=size))
-        outcome = np.exp(new[0, 0] / 2) * np.abs(rng.normal())
+        scores = 8 + contexts[:, 0] + rng.normal(size=size)
+        outcome = 8 + new[0, 0] + rng.normal()
         budget = weighted.calibrate(scores, alpha, contexts).at(new, 1)[0]
         hits += outcome <= budget
-        shrunk += outcome <= 0.7 * budget
+        shrunk += outcome <= 0.9 * budget
         blind += outcome <= Marginal().calibrate(scores, alpha).budget
     assert hits >= least(replications, 1 - alpha)
+    assert shrunk < least(replications, 1 - alpha)
     assert blind < least(replications, 1 - alpha)
+
+
+def test_weighted_level_of_a_given_budget_is_right_on_average():
+    # Contexts are the scores, N(0, 1) in calibration and N(3, 1) in deployment. Levels
+    # lie in [0, 1], so by Hoeffding their mean over R draws is 1e-6 safe within
+    # sqrt(log(1e6) / 2 R). Calibration contexts in place of deployment contexts have a
+    # mean level of 0.20 where the violation rate is 0.31.
+    rng = np.random.default_rng(113)
+    replications, size, budget = 4000, 100, 3.5
+    weighted = Weighted(lambda X: np.exp(3 * X[:, 0]))
+    levels, guesses = np.empty(replications), np.empty(replications)
+    for draw in range(replications):
+        X, deployment = rng.normal(size=(size, 1)), rng.normal(3.0, size=(1, 1))
+        levels[draw] = weighted.promise(X[:, 0], budget, X, deployment).alpha
+        guesses[draw] = weighted.promise(X[:, 0], budget, X).alpha
+    room = np.sqrt(-np.log(ERROR) / 2 / replications)
+    assert levels.mean() >= stats.norm.sf(budget - 3) - room
+    assert guesses.mean() < stats.norm.sf(budget - 3) - room
+
+
+def test_weighted_level_of_a_given_budget_is_tight():
+    # With exp(x / 2) the new context weighs about 1 in 400, so the level is that close
+    # to the violation rate, 0.5 at the median of N(1/2, 1), and 10 % less is caught:
+    # 0.45 lies below 0.5 by more than the room of 0.042.
+    rng = np.random.default_rng(114)
+    replications, size, budget = 4000, 400, 0.5
+    weighted = Weighted(lambda X: np.exp(X[:, 0] / 2))
+    levels = np.empty(replications)
+    for draw in range(replications):
+        X, deployment = rng.normal(size=(size, 1)), rng.normal(0.5, size=(1, 1))
+        levels[draw] = weighted.promise(X[:, 0], budget, X, deployment).alpha
+    room = np.sqrt(-np.log(ERROR) / 2 / replications)
+    assert levels.mean() >= 0.5 - room
+    assert 0.9 * levels.mean() < 0.5 - room
+
+
+@pytest.mark.parametrize("splits, size", [(None, 40), (5, 200)])
+def test_cv_plus_covers_and_a_shrunk_budget_does_not(splits, size):
+    # The model is the mean of the training outcomes, N(0, I) in 100 dimensions, and the
+    # score is the distance from it: chi with 100 degrees of freedom but for a factor of
+    # at most 1.013, so about 10 with standard deviation 0.71. The rank is 39 of 40 or
+    # 195 of 200: 1.7 or 1.9 standard deviations up, 11.3 or 11.4. A tenth less is 10.2,
+    # 0.1 or 0.3 standard deviations up, which covers 0.54 or 0.62. The union comes
+    # nearer by 0.05, as the folds' means differ by N(0, 1) / 39 or N(0, 1) / 25 in any
+    # direction, and covers 0.03 more. The test rejects coverage below 0.868.
+    rng = np.random.default_rng(115)
+    replications, dim, alpha = 2000, 100, 0.1
+    folds = np.arange(size).reshape(splits or size, -1)
+    trained = size - folds.shape[1]
+    hits = shrunk = 0
+    for _ in range(replications):
+        Y, outcome = rng.normal(size=(size, dim)), rng.normal(size=dim)
+        means = (Y.sum(axis=0) - Y[folds].sum(axis=1)) / trained
+        left_out = np.linalg.norm(Y[folds] - means[:, None], axis=2).ravel()
+        budget = CVPlus(splits).calibrate(left_out, alpha).budget
+        distance = np.linalg.norm(outcome - means, axis=1).min()
+        hits += distance <= budget
+        shrunk += distance <= 0.9 * budget
+    assert hits >= least(replications, 1 - alpha)
     assert shrunk < least(replications, 1 - alpha)
 
 

@@ -1,17 +1,22 @@
 """The demonstration: facts first, then the same facts on every page."""
 
+import io
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from sublevel.cli import app
+from sublevel.demo import console as console_module
 from sublevel.demo import facts as facts_module
-from sublevel.demo import write
-from sublevel.demo.console import COLUMNS, cells
+from sublevel.demo import report as report_module
+from sublevel.demo import show, write
+from sublevel.demo.report import COLUMNS, CURVES, cells
 from sublevel.demo.shop import BUSIEST, days
 from sublevel.guarantees import PAC, Marginal
 
@@ -58,9 +63,12 @@ def test_every_page_has_the_same_facts(small, report):
     for row in small["rows"]:
         assert "| " + " | ".join(cells(row)) + " |" in report["report.md"]
         for cell in cells(row):
-            shown = cell.replace("<", "&lt;")
+            shown = cell.replace("<", "&lt;").replace("'", "&#39;")
             assert f"<td>{shown}</td>" in report["report.html"]
     assert small["summary"] in report["report.md"]
+    for word, meaning in small["verdicts"].items():
+        assert f"- *{word}*: {meaning}" in report["report.md"]
+        assert f"<dt>{word}</dt>" in report["report.html"]
     assert all(f"<th>{column}</th>" in report["report.html"] for column in COLUMNS)
 
 
@@ -75,17 +83,67 @@ def test_the_page_needs_nothing_else(report):
 @pytest.mark.parametrize(
     "guarantee, outside, verdict",
     [
-        (Marginal(), 90, "kept"),
-        (Marginal(), 125, "kept on average"),
-        (Marginal(), 200, "broken"),
-        (PAC(), 100, "kept"),
-        (PAC(), 125, "broken"),
+        (Marginal(), 90, "agrees"),
+        (Marginal(), 125, "in range"),
+        (Marginal(), 200, "refuted"),
+        (PAC(), 100, "agrees"),
+        (PAC(), 125, "refuted"),
     ],
 )
 def test_verdicts(guarantee, outside, verdict):
     certificate = guarantee.calibrate(np.arange(500.0), alpha=0.1).certificate
     violated = np.arange(1000) < outside
     assert facts_module._verdict(violated, certificate) == verdict
+    assert verdict in facts_module._verdicts()
+
+
+def test_no_draw_is_said_to_keep_an_average(small):
+    rows = [row | {"verdict": "in range"} for row in small["rows"]]
+    summary = facts_module._summary(small | {"rows": rows})
+    assert "none of the 18 promises is contradicted" in summary
+    assert "were kept" not in summary
+    rows[0]["verdict"] = "refuted"
+    summary = facts_module._summary(small | {"rows": rows})
+    assert "1 of the 18 promises is contradicted" in summary
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_cell_is_broken_over_lines(small, width):
+    # The widest of everything a row can hold.
+    wide = {"violation": 0.118, "low": 0.108, "high": 0.129, "verdict": "in range"}
+    rows = [row | wide for row in small["rows"]]
+    page = io.StringIO()
+    show(small | {"rows": rows}, Console(file=page, width=width))
+    lines = page.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    head = next(i for i, line in enumerate(lines) if line.startswith("model"))
+    assert lines[head].split() == " ".join(console_module.COLUMNS).split()
+    for row in rows:
+        whole = r"\s+".join(map(re.escape, console_module.cells(row)))
+        assert sum(bool(re.match(whole, line)) for line in lines) == 1
+    # The words of the verdicts are explained next to the table.
+    text = " ".join(page.getvalue().split())
+    for word, meaning in small["verdicts"].items():
+        assert f"{word}: {meaning}" in text
+
+
+def test_the_figure_names_its_curves(small, monkeypatch):
+    figures = []
+    monkeypatch.setattr(
+        "matplotlib.figure.Figure.savefig",
+        lambda figure, buffer, **_: (figures.append(figure), buffer.write("<svg")),
+    )
+    report_module._figure(small)
+    left, middle, right = figures[0].axes
+    drawn = [line.get_label() for line in middle.lines[1:]]
+    assert drawn == [", ".join(name) for name in CURVES]
+    for ax in (left, middle, right):
+        texts = [*ax.get_legend().get_texts(), *ax.get_yticklabels(), ax.title]
+        assert min(text.get_fontsize() for text in texts) >= 8
+    # No flat line: a curve that cannot fall is left out.
+    for line in middle.lines[1:]:
+        promised, coverage = line.get_data()
+        assert np.ptp(coverage) > 0.5 * np.ptp(promised)
 
 
 def test_days_are_seeded_and_named():
@@ -101,7 +159,7 @@ def test_command_prints_and_writes(small, tmp_path, monkeypatch):
     command = ["demo", "--out", str(tmp_path / "here"), "--seed", "5"]
     finished = CliRunner().invoke(app, command)
     assert finished.exit_code == 0, finished.output
-    assert "LogisticRegression" in finished.output
+    assert "Logistic" in finished.output
     written = json.loads((tmp_path / "here" / "report.json").read_text())
     assert written["seed"] == 5
 

@@ -7,6 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from scipy.stats import beta
+from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
 from sublevel.errors import InvalidParameter, NotCalibrated, Unbounded
@@ -112,9 +113,60 @@ def test_calibration_curve_shows_its_table(calibrated, sample):
     (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
     drawn = table[["promised", "coverage"]].to_numpy()
     np.testing.assert_array_equal(dots.get_xydata(), drawn)
-    (bars,) = ax.collections
+    band, bars = ax.collections
     ends = np.array([segment[:, 1] for segment in bars.get_segments()])
     np.testing.assert_allclose(ends, table[["low", "high"]].to_numpy())
+    corners = {tuple(corner) for corner in band.get_paths()[0].vertices}
+    for edge in ("band_low", "band_high"):
+        assert corners >= set(zip(table["promised"], table[edge], strict=True))
+
+
+@pytest.mark.parametrize("guarantee", ["marginal", "pac"])
+def test_band_is_the_beta_law_of_the_calibration_draw(guarantee):
+    # The law of the coverage of an order statistic, met by simulation: uniform scores,
+    # so that the budget is the coverage itself.
+    rng = np.random.default_rng(0)
+    X, Y = np.zeros((200, 1)), rng.uniform(size=(2000, 200))
+    sets = sl.LossSet(lambda X: np.zeros(len(X)), loss="absolute")
+    sets.calibrate(X, Y[0], guarantee=guarantee)
+    row = sl.plots.calibration_table(sets, X, Y[1], [0.1]).iloc[0]
+    rank = sets.guarantee_.rank(200, 0.1)
+    law = beta(rank, 201 - rank)
+    assert row["band_low"] == pytest.approx(law.ppf(0.005))
+    assert row["band_high"] == pytest.approx(law.ppf(0.995))
+    coverage = np.sort(Y, axis=1)[:, rank - 1]
+    within = np.mean((coverage >= row["band_low"]) & (coverage <= row["band_high"]))
+    # 2000 draws, standard deviation 0.0022: four of them on each side.
+    assert 0.981 < within < 0.999
+    # A marginal promise at its level falls short in about half of all draws.
+    short = np.mean(coverage < 0.9)
+    assert (0.4 < short < 0.5) if guarantee == "marginal" else (short < 0.06)
+
+
+def test_no_band_where_no_law_is_known(sample):
+    X, Y = sample
+    sets = sl.LossSet(LinearRegression())
+    sets.calibrate(X[:40], Y[:40], guarantee=sl.guarantees.CVPlus(n_splits=20))
+    table = sl.plots.calibration_table(sets, X[200:], Y[200:], [0.2, 0.3])
+    assert table[["band_low", "band_high"]].isna().all(axis=None)
+    sl.plots.calibration_curve(sets, X[200:], Y[200:], [0.2, 0.3])
+
+
+def test_budgets_are_refused_where_the_promise_does_not_hold(sample):
+    X, Y = sample
+    guarantees = {
+        "CVPlus": sl.guarantees.CVPlus(n_splits=20),
+        "Weighted": sl.guarantees.Weighted(lambda X: np.ones(len(X))),
+        "Mondrian": sl.guarantees.Mondrian(0),
+    }
+    for name, guarantee in guarantees.items():
+        sets = sl.LossSet(LinearRegression())
+        if name != "CVPlus":
+            sets.fit(X[100:], Y[100:])
+        sets.calibrate(X[:100], Y[:100], guarantee=guarantee)
+        for show in (sl.plots.budget_table, sl.plots.budget_curve):
+            with pytest.raises(InvalidParameter, match=f"Marginal or PAC.*{name}"):
+                show(sets)
 
 
 def test_calibration_table_by_hand(calibrated, sample):
@@ -174,6 +226,9 @@ def test_wrong_turns_are_told(calibrated, sample):
         sl.plots.plot_set(SETS["box"], components=(0, 0))
     with pytest.raises(InvalidParameter, match=r"got \(0, 3\)"):
         sl.plots.plot_set(SETS["box"], components=(0, 3))
+    for drawn in (sl.plots.plot_set, sl.plots.set_table):
+        with pytest.raises(InvalidParameter, match=r"got SetBatch.*batch\[0\]"):
+            drawn(calibrated.predict_set(X[:3]))
     with pytest.raises(Unbounded, match="infinite"):
         sl.plots.plot_set(sl.sets.Sublevel("squared", [0.0, 0.0], np.inf))
     with pytest.raises(NotCalibrated, match="calibrate"):

@@ -74,15 +74,15 @@ def contenders(train: Days, seed: int) -> list[Contender]:
     logistic = make_pipeline(StandardScaler(), LogisticRegression())
     both = losses.Combined(["squared", "cross_entropy"])
     table: list[tuple[str, Any, Any, str]] = [
-        ("LinearRegression", LinearRegression(), "squared", "demand"),
-        ("LinearRegression", LinearRegression(), "mahalanobis", "demand"),
-        ("RandomForest", forest, losses.Huber(knee=5.0), "demand"),
-        ("BayesianRidge x3", [BayesianRidge() for _ in PRODUCTS], "gaussian", "demand"),
-        ("Mean and spread", MeanAndSpread(), "gaussian", "demand"),
-        ("Mean and spread", MeanAndSpread(), "nll", "demand"),
-        ("LogisticRegression", logistic, "cross_entropy", "busiest"),
-        ("RandomForest", voters, "cross_entropy", "busiest"),
-        ("Forest + Logistic", [forest, logistic], both, "bread and busiest"),
+        ("Linear", LinearRegression(), "squared", "demand"),
+        ("Linear", LinearRegression(), "mahalanobis", "demand"),
+        ("Random forest", forest, losses.Huber(knee=5.0), "demand"),
+        ("Bayesian ridge", [BayesianRidge() for _ in PRODUCTS], "gaussian", "demand"),
+        ("Mean + spread", MeanAndSpread(), "gaussian", "demand"),
+        ("Mean + spread", MeanAndSpread(), "nll", "demand"),
+        ("Logistic", logistic, "cross_entropy", "busiest"),
+        ("Random forest", voters, "cross_entropy", "busiest"),
+        ("Forest + logit", [forest, logistic], both, "bread and busiest"),
     ]
     found = []
     for name, model, loss, target in table:

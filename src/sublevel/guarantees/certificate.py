@@ -50,7 +50,7 @@ class Certificate:
         Anything else the reader must know; the way out if the budget is infinite.
     beta_law : bool
         Whether the realised violation rate follows the Beta law of
-        `violation_interval`, given the rank.
+        `violation_interval`, given the rank and independent scores without ties.
 
     Examples
     --------
@@ -64,7 +64,8 @@ class Certificate:
       budget              18
       calibration scores  19 (9 needed)
       order statistic     18 of 19
-      realised violation  0.01903 to 0.2264 in 90 % of calibration draws
+      realised violation  0.01903 to 0.2264 in 90 % of calibration draws, if the scores
+                          are independent and untied
       what is random      The calibration sample and the new outcome with its context.
     ...
     """
@@ -173,9 +174,10 @@ def _claim(certificate: Certificate) -> str:
         if certificate.confidence is None
         else f"with confidence {certificate.confidence:g}"
     )
+    at_most = "about" if certificate.heuristic else "at most"
     return (
-        f"{certificate.guarantee}: a new outcome leaves its set with probability at "
-        f"most {certificate.alpha:.6g},\n{how_sure} over the calibration draw."
+        f"{certificate.guarantee}: a new outcome leaves its set with probability "
+        f"{at_most} {certificate.alpha:.6g},\n{how_sure} over the calibration draw."
     )
 
 
@@ -192,7 +194,10 @@ def _rows(certificate: Certificate) -> list[tuple[str, str]]:
         rows.append(("order statistic", f"{rank} of {size}"))
     if rank is not None and certificate.beta_law and certificate.is_finite:
         low, high = certificate.violation_interval(0.9)
-        law = f"{low:.4g} to {high:.4g} in 90 % of calibration draws"
+        law = (
+            f"{low:.4g} to {high:.4g} in 90 % of calibration draws, if the scores are "
+            f"independent and untied"
+        )
         rows.append(("realised violation", law))
     rows.append(("what is random", certificate.random))
     rows += [("assumption", sentence) for sentence in certificate.assumptions]

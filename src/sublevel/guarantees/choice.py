@@ -1,11 +1,13 @@
 """From the name of a guarantee to the guarantee."""
 
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from ..errors import InvalidParameter
 from .calibration import Guarantee
 from .marginal import Marginal
 from .pac import PAC
+from .wording import briefly
 
 _BY_NAME: dict[str, type[Marginal] | type[PAC]] = {"marginal": Marginal, "pac": PAC}
 
@@ -28,11 +30,26 @@ def get(guarantee: Any) -> Guarantee:
     """
     if isinstance(guarantee, str) and guarantee in _BY_NAME:
         return _BY_NAME[guarantee]()
-    if not isinstance(guarantee, type) and hasattr(guarantee, "calibrate"):
+    if isinstance(guarantee, type) and hasattr(guarantee, "calibrate"):
+        raise InvalidParameter(
+            f"guarantee must be an object, got the class {guarantee.__name__}. Say "
+            f"{_call(guarantee)}."
+        )
+    if hasattr(guarantee, "calibrate"):
         passed: Guarantee = guarantee
         return passed
     choices = " or ".join(f'"{name}"' for name in _BY_NAME)
     raise InvalidParameter(
         f"guarantee must be {choices}, or an object with a calibrate method such as "
-        f"sublevel.guarantees.PAC(delta=0.01), got {guarantee!r}."
+        f"sublevel.guarantees.PAC(delta=0.01), got {briefly(guarantee)}."
     )
+
+
+def _call(guarantee: type) -> str:
+    """How an object of this class is made: PAC(), Mondrian(groups=...)."""
+    needed = [
+        f"{each.name}=..."
+        for each in (fields(guarantee) if is_dataclass(guarantee) else ())
+        if each.default is MISSING and each.default_factory is MISSING
+    ]
+    return f"{guarantee.__name__}({', '.join(needed)})"

@@ -6,8 +6,9 @@ covers a new outcome with probability at least
 
     1 - 2 a - min{2(1 - 1/K)/(n/K + 1), (1 - K/n)/(K + 1)},   i = ceil((n + 1)(1 - a)).
 
-The nominal level a is chosen here so that this is 1 - alpha. Fitting the folds and
-uniting their sets happens where the models are.
+The nominal level a is chosen here so that this is 1 - alpha. The theorem is about folds
+of equal size, so K must divide n. Fitting the folds and uniting their sets happens
+where the models are.
 """
 
 from dataclasses import dataclass
@@ -36,8 +37,8 @@ class CVPlus(OrderStatistic):
     Parameters
     ----------
     n_splits : int or None
-        Number of folds K; None leaves one outcome out at a time, which needs the
-        fewest outcomes and the most fits.
+        Number of folds K, which must divide the number of outcomes; None leaves one
+        outcome out at a time, which needs the fewest outcomes and the most fits.
 
     References
     ----------
@@ -52,6 +53,8 @@ class CVPlus(OrderStatistic):
     0.0975...
     >>> [CVPlus().minimum_sample_size(alpha) for alpha in (0.1, 0.05, 0.01)]
     [19, 39, 199]
+    >>> CVPlus(n_splits=10).minimum_sample_size(0.1)  # a multiple of 10
+    120
     """
 
     n_splits: int | None = None
@@ -62,14 +65,41 @@ class CVPlus(OrderStatistic):
         if self.n_splits is not None:
             require_whole("CVPlus", least=2, n_splits=self.n_splits)
 
+    def check(self, sample_size: int) -> None:
+        """Refuse a number of outcomes that has no folds of equal size.
+
+        Calibrating refuses it too, but only after every fold's model was fitted.
+
+        Parameters
+        ----------
+        sample_size : int
+            Number of outcomes n.
+
+        Examples
+        --------
+        >>> from sublevel.guarantees import CVPlus
+        >>> CVPlus(n_splits=10).check(120)
+        """
+        require_whole("CVPlus.check", least=1, sample_size=sample_size)
+        if self.n_splits is None:
+            return
+        if self.n_splits > sample_size:
+            raise InvalidParameter(
+                f"CVPlus(n_splits={self.n_splits}) must be at most the number of "
+                f"scores, got {sample_size}. Use n_splits=None to leave one out at a "
+                f"time."
+            )
+        if sample_size % self.n_splits:
+            raise InvalidParameter(
+                f"CVPlus(n_splits={self.n_splits}) must divide the number of scores, "
+                f"got {sample_size}: the promise is proved for folds of equal size. "
+                f"{_way_out(int(sample_size), int(self.n_splits))}"
+            )
+
     def slack(self, sample_size: int) -> Fraction:
         """Coverage lost to folds of more than one outcome; 0 for leave-one-out."""
+        self.check(sample_size)
         splits = sample_size if self.n_splits is None else int(self.n_splits)
-        if splits > sample_size:
-            raise InvalidParameter(
-                f"CVPlus(n_splits={splits}) must be at most the number of scores, got "
-                f"{sample_size}."
-            )
         fold = Fraction(sample_size, splits)
         by_fold = 2 * (1 - Fraction(1, splits)) / (fold + 1)
         by_splits = (1 - 1 / fold) / (splits + 1)
@@ -82,18 +112,20 @@ class CVPlus(OrderStatistic):
         return rank if rank <= sample_size else None
 
     def minimum_sample_size(self, alpha: float) -> int:
-        # More outcomes never hurt: (alpha - slack) / 2 - 1 / (n + 1) grows with n.
-        least = 1 if self.n_splits is None else int(self.n_splits)
-        enough = least
-        while self.rank(enough, alpha) is None:
+        # Larger folds never hurt: (alpha - slack) / 2 - 1 / (n + 1) grows with n = K m.
+        # The slack's first term falls; its second rises by 1 / (m (m + 1)(K + 1)), at
+        # most twice what 1 / (n + 1) falls by.
+        step = 1 if self.n_splits is None else int(self.n_splits)
+        least = enough = 1
+        while self.rank(enough * step, alpha) is None:
             least, enough = enough + 1, 2 * enough
         while least < enough:
             middle = (least + enough) // 2
-            if self.rank(middle, alpha) is None:
+            if self.rank(middle * step, alpha) is None:
                 least = middle + 1
             else:
                 enough = middle
-        return enough
+        return enough * step
 
     def level(self, within: int, sample_size: int) -> float:
         nominal = Fraction(sample_size + 1 - within, sample_size + 1)
@@ -113,16 +145,7 @@ class CVPlus(OrderStatistic):
             reference=(
                 "Barber, Candes, Ramdas and Tibshirani (2021), Theorems 1 and 4"
             ),
-            note=self._unequal_folds(sample_size),
             beta_law=self.beta_law,
-        )
-
-    def _unequal_folds(self, sample_size: int) -> str:
-        if self.n_splits is None or sample_size % self.n_splits == 0:
-            return ""
-        return (
-            f"The theorem is stated for equal folds; {sample_size} outcomes in "
-            f"{self.n_splits} folds are as equal as they can be."
         )
 
     def _too_few(self, certificate: Certificate) -> str:
@@ -140,3 +163,18 @@ class CVPlus(OrderStatistic):
             "this level is at least the violation rate; in a single draw it may fall "
             "below it."
         )
+
+
+def _way_out(size: int, splits: int) -> str:
+    """Numbers of rows and of splits nearby that go together."""
+    fewer = size - size % splits
+    fitting = [each for each in range(2, size // 2 + 1) if size % each == 0]
+    nearby = [
+        *[each for each in fitting if each < splits][-1:],
+        *[each for each in fitting if each > splits][:1],
+    ]
+    others = "".join(f"n_splits={each}, " for each in nearby)
+    return (
+        f"Use {fewer} or {fewer + splits} rows, chosen without looking at the "
+        f"outcomes, {others}or n_splits=None to leave one out at a time."
+    )

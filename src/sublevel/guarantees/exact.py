@@ -27,7 +27,8 @@ def exact(level: float) -> Fraction:
 def require_whole(owner: str, least: int, **values: Any) -> None:
     """Each value must be a whole number of at least `least`."""
     for name, value in values.items():
-        if not isinstance(value, Integral) or value < least:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or value < least:
             raise InvalidParameter(
                 f"{owner}({name}=...) must be a whole number of at least {least}, got "
                 f"{value!r}."

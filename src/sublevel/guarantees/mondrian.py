@@ -18,6 +18,7 @@ from .groups import Groups, read_labels, split_by_label
 from .marginal import Marginal
 from .order_statistic import OrderStatistic
 from .scores import as_scores, require_no_nan
+from .wording import briefly
 
 _NAMES_SHOWN = 5
 
@@ -57,10 +58,11 @@ class Mondrian:
     guarantee: Any = field(default_factory=Marginal)
 
     def __post_init__(self) -> None:
-        if not callable(self.groups) and not isinstance(self.groups, str | int):
+        column = isinstance(self.groups, str | int)
+        if not (column or callable(self.groups)) or isinstance(self.groups, bool):
             raise InvalidParameter(
                 f"Mondrian(groups=...) must be a function of X, a column name or a "
-                f"column position, got {self.groups!r}."
+                f"column position, got {briefly(self.groups)}."
             )
         inner = get(self.guarantee)
         if not isinstance(inner, OrderStatistic) or not inner.beta_law:

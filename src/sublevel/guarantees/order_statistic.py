@@ -121,9 +121,9 @@ class OrderStatistic(ABC):
 
 def _infinite_scores(owner: str, rank: int, size: int) -> str:
     return (
-        f"{owner}: the budget is infinite because the {rank}-th smallest of the {size} "
-        f"scores is. Find out why the loss is infinite on calibration outcomes, or "
-        f"raise alpha."
+        f"{owner}: the budget is infinite because the score it is read from is: order "
+        f"statistic {rank} of {size}. Find out why the loss is infinite on calibration "
+        f"outcomes, or raise alpha."
     )
 
 

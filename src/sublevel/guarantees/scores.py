@@ -10,6 +10,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from .wording import briefly
 
 
 def as_scores(owner: str, scores: Any) -> Array:
@@ -53,7 +54,7 @@ def as_budget(owner: str, budget: Any) -> float:
     """A budget to be judged: any number but NaN, infinities included."""
     if not np.isscalar(budget) or isinstance(budget, str) or np.isnan(budget):
         raise InvalidParameter(
-            f"{owner}.promise(budget=...) must be a number, got {budget!r}."
+            f"{owner}.promise(budget=...) must be a number, got {briefly(budget)}."
         )
     return float(budget)  # type: ignore[arg-type]
 

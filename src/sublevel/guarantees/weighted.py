@@ -6,6 +6,14 @@ With w(X) the density ratio of deployment contexts to calibration contexts,
 
 The new outcome counts among the scores with its own weight, so a context unlike the
 calibration contexts has a larger budget, and an infinite one if it outweighs them.
+
+Given the N + 1 outcomes but not which of them is the new one, it is outcome p with
+probability w_p / (sum_q w_q + w(X)). A budget r fixed in advance is therefore exceeded
+with probability at most the mean, over calibration draws and deployment contexts X, of
+
+    1 - sum_p w_p 1{Z_p <= r} / (sum_p w_p + w(X)),
+
+which counts the new outcome, not seen yet, as one that exceeds it.
 """
 
 from collections.abc import Callable
@@ -21,22 +29,36 @@ from .calibration import warn_if_infinite
 from .certificate import Certificate
 from .marginal import Marginal
 from .scores import as_budget, as_scores, require_no_nan
-
-#: Weight sums this close, relatively, count as equal. The level moves by no more, and
-#: equal weights give the same budget as `Marginal`, whatever the rounding.
-TOLERANCE = 1e-12
+from .weights import budgets_at, effective_size, read_weights
+from .wording import briefly
 
 _RANDOM = (
     "The calibration sample and a new outcome whose context is drawn from the "
     "deployment distribution."
 )
+_RATIO = "The density ratio is the true one, up to a factor; an error costs at most "
 _ASSUMPTIONS = (
     "The calibration outcomes and the new one are independent.",
-    "The density ratio is the true one, up to a factor; an error costs at most half "
-    "the mean absolute error of the normalised ratio.",
+    f"{_RATIO}half the mean absolute error of the normalised ratio.",
     "The outcome given its context is distributed alike in calibration and deployment.",
     "The calibration outcomes had no part in choosing model, loss, set or density "
     "ratio.",
+)
+_DEPLOYMENT = (
+    "The deployment contexts given are drawn from the deployment distribution, apart "
+    "from the calibration sample."
+)
+_AVERAGE = (
+    "The budget was given, not calibrated: averaged over draws of the calibration "
+    "sample and of the deployment contexts this level is at least the violation rate; "
+    "in a single draw it may fall below it."
+)
+_STANDS_IN = (
+    "The budget was given, not calibrated, and no deployment contexts were: the "
+    "weighted calibration contexts stand in for them. Under a strong shift the "
+    "heaviest deployment contexts are missing there, and the level is too low, even on "
+    "average. "
+    "Pass promise(..., deployment=X_deployment)."
 )
 
 
@@ -111,8 +133,10 @@ class Weighted:
     >>> shift = Weighted(density_ratio=lambda X: np.exp(X[:, 0]))
     >>> shift.calibrate(np.arange(99), alpha=0.1, X=X).budget
     93.0
-    >>> round(shift.promise(np.arange(99), budget=93, X=X).alpha, 3)
-    0.088
+    >>> later = np.linspace(0, 1, 40)[:, None] ** 0.5
+    >>> certificate = shift.promise(np.arange(99), budget=93, X=X, deployment=later)
+    >>> round(certificate.alpha, 3)
+    0.089
     >>> shift.minimum_sample_size(0.1)
     9
     """
@@ -123,7 +147,7 @@ class Weighted:
         if not callable(self.density_ratio):
             raise InvalidParameter(
                 f"Weighted(density_ratio=...) must be a function of X, got "
-                f"{self.density_ratio!r}."
+                f"{briefly(self.density_ratio)}."
             )
 
     def calibrate(
@@ -147,29 +171,44 @@ class Weighted:
         ordered, cumulative = vector[order], np.cumsum(weights[order] / unit)
         middle = np.array([np.median(weights) / unit])
         budget = float(budgets_at(middle, alpha, ordered, cumulative)[0])
-        certificate = self._certificate(alpha, budget, weights)
+        certificate = replace(
+            self._certificate(alpha, budget, weights),
+            note=_note(alpha, budget, weights),
+        )
         warn_if_infinite(certificate)
         values = freeze(ordered), freeze(cumulative)
         return WeightedCalibration(
             budget, certificate, self.density_ratio, float(alpha), *values, unit
         )
 
-    def promise(self, scores: Any, budget: float, X: Any = None) -> Certificate:
+    def promise(
+        self, scores: Any, budget: float, X: Any = None, deployment: Any = None
+    ) -> Certificate:
         """What a budget fixed in advance promises on average over deployment contexts.
 
-        The level at a context of weight w is 1 - sum_p w_p 1{Z_p <= budget} / (sum_p
-        w_p + w); it is averaged over the calibration contexts in proportion to their
-        weights, as a sample of the deployment contexts.
+        Parameters
+        ----------
+        scores, X
+            As for `calibrate`.
+        budget : float
+            Loss level chosen without looking at these scores.
+        deployment : array or table, optional
+            Contexts drawn where we deploy; their outcomes are not needed. Without them
+            the weighted calibration contexts stand in, and the certificate says that
+            its level is a heuristic.
         """
         limit = as_budget("Weighted", budget)
         vector, weights = self._weighted(scores, X)
-        total = weights.sum()
         covered = weights[vector <= limit].sum()
-        uncovered = np.average(1 - covered / (total + weights), weights=weights)
-        alpha = min(1.0, float(uncovered)) if limit < inf else 0.0
+        own, shares = weights, weights
+        if deployment is not None:
+            own = read_weights(self.density_ratio, deployment)
+            shares = np.ones(own.size)
+        level = np.average(1 - covered / (weights.sum() + own), weights=shares)
+        # Nothing exceeds an infinite budget, whatever the sample.
+        alpha = min(1.0, float(level)) if limit < inf else 0.0
         certificate = self._certificate(alpha, limit, weights)
-        level = "The budget was given, not calibrated: the level is right on average."
-        return replace(certificate, note=f"{level} {certificate.note}")
+        return _judged(certificate, proved=deployment is not None)
 
     def minimum_sample_size(self, alpha: float) -> int:
         """The fewest calibration scores for a finite budget, if weights are equal."""
@@ -200,50 +239,37 @@ class Weighted:
             random=_RANDOM,
             assumptions=_ASSUMPTIONS,
             reference="Tibshirani, Barber, Candes and Ramdas (2019), Corollary 1",
-            note=_note(alpha, budget, weights),
+            note=effective_size(weights),
         )
 
 
-def budgets_at(weights: Array, alpha: float, scores: Array, cumulative: Array) -> Array:
-    """The budget at contexts of these weights, from the sorted scores."""
-    reach = (1 - alpha) * (cumulative[-1] + weights) * (1 - TOLERANCE)
-    budgets: Array = np.append(scores, inf)[np.searchsorted(cumulative, reach)]
-    return budgets
-
-
-def read_weights(density_ratio: Callable[[Any], Any], X: Any, n: int) -> Array:
-    """The weight of each of the n rows of X, shape (n,)."""
-    if X is None:
-        raise InvalidParameter(
-            "Weighted(density_ratio=...) must be given the contexts, got X=None. "
-            "Pass X, one row for each score."
-        )
-    weights = np.asarray(density_ratio(X), dtype=float)
-    if weights.shape != (n,):
-        raise InvalidParameter(
-            f"Weighted(density_ratio=...) must give one weight for each of the {n} "
-            f"rows, got shape {weights.shape}."
-        )
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if bad.size:
-        raise InvalidParameter(
-            f"Weighted(density_ratio=...) must be finite and at least 0, got "
-            f"{weights[bad[0]]} at row {bad[0]}."
-        )
-    return weights
+def _judged(certificate: Certificate, proved: bool) -> Certificate:
+    """The certificate of a budget that was given."""
+    independent, _, *others = _ASSUMPTIONS
+    # Both the level and the violation rate move with the ratio: twice the error.
+    ratio = f"{_RATIO}the mean absolute error of the normalised ratio."
+    given = (_DEPLOYMENT,) if proved else ()
+    return replace(
+        certificate,
+        # A level of 0 or 1 is trivially true.
+        heuristic=not proved and 0 < certificate.alpha < 1,
+        assumptions=(independent, ratio, *others, *given),
+        note=f"{_AVERAGE if proved else _STANDS_IN} {certificate.note}",
+    )
 
 
 def _note(alpha: float, budget: float, weights: Array) -> str:
-    total = float(weights.sum())
-    effective = total**2 / float(weights @ weights)
-    size = f"Effective sample size {effective:.1f} of {weights.size}."
-    if alpha >= 1:
-        return size
-    largest = total * alpha / (1 - alpha)
+    """Whose budget is shown, and where there is none."""
+    largest = float(weights.sum()) * alpha / (1 - alpha)
     if budget < inf:
-        return f"{size} The budget is finite where the density ratio is <= {largest:g}."
+        return (
+            f"The budget shown is that of a context of median calibration weight, "
+            f"{np.median(weights):g}; every context has its own, no smaller at a "
+            f"heavier one and finite where the density ratio is <= {largest:g}. "
+            f"{effective_size(weights)}"
+        )
     return (
         f"Weighted(alpha={alpha:g}): the budget is infinite at a context of median "
         f"weight, and wherever the density ratio exceeds {largest:g}. Add calibration "
-        f"data like the deployment contexts or raise alpha. {size}"
+        f"data like the deployment contexts or raise alpha. {effective_size(weights)}"
     )

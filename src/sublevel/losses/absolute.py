@@ -35,6 +35,22 @@ class Absolute(SteepLoss):
         location = location_of(prediction)
         return cp.norm1(cp.multiply(1 / self._weights(location), outcome - location))
 
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """1-norm of the residuals in units of the half-widths."""
+        location = location_of(prediction)
+        width = excess * self._weights(location)
+        return cp.norm1(cp.multiply(1 / width, outcome - location))
+
+    def counterpart(
+        self, prediction: Any, budget: Any, direction: cp.Expression
+    ) -> Epigraph:
+        """Prediction'v + budget max_j weight_j |v_j|."""
+        location = location_of(prediction)
+        steep = cp.norm_inf(cp.multiply(self._weights(location), direction))
+        return Epigraph(location @ direction + budget * steep)
+
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:

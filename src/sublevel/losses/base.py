@@ -20,6 +20,7 @@ import numpy as np
 from ..checks import Array
 from ..conic import maximise
 from ..epigraph import Epigraph
+from ..errors import InvalidParameter
 from ..norm_ball import NormBall
 from ..predictions import AnyPrediction, Needs
 
@@ -51,6 +52,18 @@ class Loss(ABC):
         At multiplier 0 it is the closure: 0 for slope 0, +inf otherwise (for a loss
         that is finite everywhere).
         """
+
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """(loss - floor) / excess as a CVXPY expression, well scaled for a solver.
+
+        Losses whose units are those of the outcome override this, so that a solver
+        sees numbers of order one whatever the units.
+        """
+        floor = float(self.floor(prediction))
+        above = floor if np.isfinite(floor) else 0.0
+        return (self.expression(prediction, outcome) - above) / excess
 
     def score(self, prediction: Any, outcome: Any) -> Array:
         """The loss, shape (...): the sum of the components."""
@@ -106,14 +119,9 @@ class Loss(ABC):
 
         `budget` must be finite and at least `floor(prediction)`.
         """
-        location = location_of(prediction)
-        if np.ndim(location) > 1 or np.ndim(direction) > 1:
+        if np.ndim(_point(prediction)) > 1 or np.ndim(direction) > 1:
             return self._one_by_one(prediction, budget, direction)
-        outcome = cp.Variable(np.size(direction))
-        bound = self.expression(prediction, outcome) <= float(budget)
-        constraints = [bound, *self.domain(prediction, outcome)]
-        owner = f"the sublevel set of {type(self).__name__}"
-        return maximise(np.asarray(direction), outcome, constraints, owner)
+        return conic_worst_case(self, prediction, float(budget), np.asarray(direction))
 
     def support(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Largest value of `direction @ y` over {y : loss <= budget}, shape (...)."""
@@ -122,16 +130,21 @@ class Loss(ABC):
 
     @property
     def closed_form(self) -> bool:
-        """Whether worst cases need no solver, so that a batch of them is cheap."""
-        return True
+        """Whether `worst_case` and `spend` need no solver: then both broadcast, and a
+        batch of them is cheap.
+        """
+        return False
 
     def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
         """Loss of the outcome that maximises `direction @ y - price * loss`.
 
         What a share of a common budget is worth: Combined splits its budget so that
-        all blocks pay the same price. inf where the maximum is not attained.
+        all blocks pay the same price. inf where the maximum is not attained. Asked
+        only of a loss in closed form.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no closed form.")
+        raise InvalidParameter(
+            f"{type(self).__name__} says closed_form and must have spend()."
+        )
 
     def counterpart(
         self, prediction: Any, budget: Any, direction: cp.Expression
@@ -157,6 +170,78 @@ class Loss(ABC):
                 for i in range(rows)
             ]
         )
+
+
+def conic_worst_case(
+    loss: Loss, prediction: Any, budget: float, direction: Array
+) -> Array:
+    """The worst case at one context by a conic solve, in units of the set.
+
+    The solver's solution may overshoot the budget by its tolerance; it is drawn back
+    to the point prediction until it is inside.
+    """
+    owner = f"the sublevel set of {type(loss).__name__}"
+    center = np.asarray(_point(prediction), dtype=float)
+    unit = _reach(loss, prediction, budget, center, direction)
+    step = cp.Variable(center.size)
+    constraints = within_budget(loss, prediction, center + unit * step, budget)
+    worst = center + unit * maximise(unit * direction, step, constraints, owner)
+    inside = float(loss.score(prediction, center)) <= budget
+    for shrink in (0.0, 1e-9, 1e-8, 1e-7, 1e-6):
+        drawn = worst + shrink * (center - worst)
+        if not inside or float(loss.score(prediction, drawn)) <= budget:
+            return drawn
+    return worst
+
+
+def within_budget(
+    loss: Any, prediction: Any, outcome: cp.Expression, budget: float
+) -> list[cp.Constraint]:
+    """Loss at most a finite budget, scaled, and the loss's own domain."""
+    if not loss.closed_form:
+        check_units(loss, prediction, budget)
+    domain = list(loss.domain(prediction, outcome))
+    floor = float(loss.floor(prediction))
+    excess = budget - (floor if np.isfinite(floor) else 0.0)
+    if excess > 0:
+        return [loss.unit_expression(prediction, outcome, excess) <= 1, *domain]
+    return [loss.expression(prediction, outcome) <= budget, *domain]
+
+
+def check_units(loss: Any, prediction: Any, budget: float) -> None:
+    """A loss in no closed form is at the mercy of a solver's absolute tolerances."""
+    center = np.asarray(_point(prediction), dtype=float)
+    reach = _reach(loss, prediction, budget, center, np.ones(center.size))
+    if not (1e-5 <= reach <= 1e5 and np.abs(center).max() <= 1e6 * reach):
+        raise InvalidParameter(
+            f"{type(loss).__name__} is handed to a solver as it is, and needs outcomes "
+            f"of ordinary size, got a set that reaches {reach:.1e} around "
+            f"{np.abs(center).max():.1e}. Change the units of the outcome."
+        )
+
+
+def _reach(
+    loss: Loss, prediction: Any, budget: float, center: Array, direction: Array
+) -> float:
+    """How far the set goes from its center along a direction, to a factor of two."""
+    length = float(np.linalg.norm(direction))
+    if length == 0 or not float(loss.score(prediction, center)) < budget:
+        return max(1.0, float(np.abs(center).max()))
+    ray = direction / length
+
+    def inside(reach: float) -> bool:
+        return float(loss.score(prediction, center + reach * ray)) <= budget
+
+    reach = 1.0
+    while inside(reach) and reach < 1e30:
+        reach *= 2.0
+    while not inside(reach) and reach > 1e-30:
+        reach /= 2.0
+    return reach
+
+
+def _point(prediction: Any) -> Any:
+    return getattr(prediction, "point", location_of(prediction))
 
 
 def location_of(prediction: Any) -> Any:

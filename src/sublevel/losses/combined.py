@@ -9,6 +9,7 @@ whose constant, sum_b log(factor_b mean_b), calibration absorbs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from ..checks import Array, as_vector
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
+from ..predictions import JointPrediction
 from .base import Loss
 from .labels import LabelLoss, split_blocks
 from .mixture import mix_labels
@@ -54,8 +56,11 @@ class Combined(Loss):
         from . import get
 
         losses = tuple(get(loss) for loss in self.losses)
-        if not losses:
-            raise InvalidParameter("Combined(losses=...) must not be empty, got [].")
+        if not losses or any(isinstance(loss, Combined) for loss in losses):
+            raise InvalidParameter(
+                "Combined(losses=...) must be a non-empty list of losses, none of them "
+                f"Combined itself, got {list(self.losses)}. List all the losses."
+            )
         object.__setattr__(self, "losses", losses)
         object.__setattr__(self, "needs", tuple(loss.needs for loss in losses))
         if self.weights is None:
@@ -77,6 +82,16 @@ class Combined(Loss):
         """Weighted sum of the blocks' expressions."""
         blocks = self._blocks(prediction, outcome)
         terms = [loss.expression(said, y) / w for loss, w, said, y in blocks]
+        return sum(terms[1:], terms[0])
+
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """Sum of the blocks' own, each at its weight's share of the excess."""
+        terms = [
+            loss.unit_expression(said, y, w * excess)
+            for loss, w, said, y in self._blocks(prediction, outcome)
+        ]
         return sum(terms[1:], terms[0])
 
     def conjugate(
@@ -135,11 +150,11 @@ class Combined(Loss):
         triples = zip(losses, prediction.parts, parts, strict=True)
         means = [float(np.mean(loss.score(said, y))) for loss, said, y in triples]
         for loss, mean in zip(losses, means, strict=True):
-            if not mean >= 0:
+            if not 0 <= mean < np.inf:
                 raise InvalidParameter(
-                    f"Combined needs losses of positive mean to weight them, got "
-                    f"{mean:.4g} for {type(loss).__name__}. Give weights=, or use "
-                    "Gaussian in place of NLL."
+                    f"Combined needs losses of positive, finite mean to weight them, "
+                    f"got {mean:.4g} for {type(loss).__name__}. Give weights=, or use "
+                    "another loss for this block (Gaussian in place of NLL)."
                 )
         return replace(self, losses=losses, weights=np.maximum(means, LEAST_WEIGHT))
 
@@ -150,14 +165,24 @@ class Combined(Loss):
         its cost (the Pareto frontier), the numbers get what is left.
         """
         direction = np.asarray(direction, dtype=float)
-        labels = any(isinstance(loss, LabelLoss) for loss in self.losses)
+        labels = [isinstance(loss, LabelLoss) for loss in self.losses]
         many = prediction.point.ndim > 1 or direction.ndim > 1
-        if many and (labels or not self.closed_form):
+        if many and (any(labels) or not self.closed_form):
             return self._one_by_one(prediction, budget, direction)
+        if not self.closed_form and not any(labels):
+            return super().worst_case(prediction, budget, direction)
         blocks = self._blocks(prediction, direction)
-        if not labels:
+        if not any(labels):
             return np.concatenate(share_budget(blocks, budget), axis=-1)
-        return mix_labels(blocks, float(budget))
+        return mix_labels(blocks, float(budget), self._numbers_worst(blocks))
+
+    def _numbers_worst(self, blocks: list[Any]) -> Callable[[float], Array]:
+        """Worst case of the numeric blocks alone, as a function of their budget."""
+        kept = [block for block in blocks if not isinstance(block[0], LabelLoss)]
+        inner = Combined([b[0] for b in kept], [b[1] for b in kept]) if kept else None
+        said = JointPrediction(tuple(b[2] for b in kept))
+        direction = np.concatenate([b[3] for b in kept]) if kept else np.zeros(0)
+        return lambda budget: inner.worst_case(said, budget, direction)  # type: ignore[union-attr]
 
     def _blocks(self, prediction: Any, outcome: Any) -> list[Any]:
         """(loss, weight, prediction, outcome) of each block."""

@@ -82,11 +82,6 @@ class Custom(Loss):
         support = cp.suppfunc(point, [inside])
         return Epigraph(support(cp.hstack([slope, -multiplier])))
 
-    @property
-    def closed_form(self) -> bool:
-        """No: every worst case is a conic solve."""
-        return False
-
     def floor(self, prediction: Any) -> Array:
         """Not known: an empty set is found out when it is used."""
         return np.full(np.shape(location_of(prediction))[:-1], -np.inf)

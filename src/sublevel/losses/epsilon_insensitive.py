@@ -13,6 +13,7 @@ import numpy as np
 
 from ..checks import Array, require_nonnegative
 from ..epigraph import Epigraph
+from ..errors import InvalidParameter
 from ..norm_ball import aligned
 from .base import location_of, per_row
 from .separable import SteepLoss
@@ -38,6 +39,10 @@ class EpsilonInsensitive(SteepLoss):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_nonnegative("EpsilonInsensitive", epsilon=self.epsilon)
+        if self.epsilon == np.inf:
+            raise InvalidParameter(
+                "EpsilonInsensitive(epsilon=...) must be finite, got inf."
+            )
 
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Absolute residuals beyond epsilon."""
@@ -49,6 +54,15 @@ class EpsilonInsensitive(SteepLoss):
         location = location_of(prediction)
         penalties = cp.pos(cp.abs(outcome - location) - self.epsilon)
         return cp.sum(cp.multiply(1 / self._weights(location), penalties))
+
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """The same hinges in units of excess times weight."""
+        location = location_of(prediction)
+        width = excess * self._weights(location)
+        residual = cp.abs(cp.multiply(1 / width, outcome - location))
+        return cp.sum(cp.pos(residual - self.epsilon / width))
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any

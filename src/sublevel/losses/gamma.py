@@ -28,10 +28,23 @@ class Gamma(SmoothLoss):
 
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Unit deviances."""
-        ratio = np.asarray(outcome / location_of(prediction), dtype=float)
+        change = np.asarray(outcome / location_of(prediction) - 1, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviance = 2 * (ratio - 1 - np.log(np.maximum(ratio, 0.0)))
+            far = change - np.log1p(np.maximum(change, -1.0))
+        # Near the mean the terms cancel: there the series is exact to rounding.
+        series = 1 / 2 - change / 3 + change**2 / 4 - change**3 / 5 + change**4 / 6
+        deviance = 2 * np.where(np.abs(change) < 1e-3, change**2 * series, far)
         return np.where(np.isnan(deviance), np.inf, deviance)
+
+    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+        """Amounts are positive (the closure, for a solver)."""
+        del prediction
+        return [outcome >= 0]
+
+    def admits(self, prediction: Any, outcome: Array) -> Any:
+        """Whether every amount is positive."""
+        del prediction
+        return (outcome > 0).all(axis=-1)
 
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
         """2 (y / mean - 1 - log(y / mean))."""

@@ -35,6 +35,8 @@ class Hinge(LabelLoss):
 
 
 def _margin_costs(margin: Array) -> Array:
+    if margin.shape[-1] == 1:
+        return np.zeros_like(margin)
     order = np.sort(margin, axis=-1)
     best, second = order[..., -1:], order[..., -2:-1]
     # The best rival of the top class is the second; of every other class, the top.

@@ -55,6 +55,18 @@ class Huber(SteepLoss):
         penalties = cp.huber(outcome - location, self.knee)
         return cp.sum(cp.multiply(0.5 / self._weights(location), penalties))
 
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """Huber penalties of the residuals in units of the largest half-width."""
+        location = location_of(prediction)
+        weights = self._weights(location)
+        left = float(weights.max()) * excess
+        curved, straight = np.sqrt(2 * left), left / self.knee + self.knee / 2
+        unit = curved if curved <= self.knee else straight
+        penalties = cp.huber((outcome - location) / unit, self.knee / unit)
+        return cp.sum(cp.multiply(unit**2 / (2 * excess * weights), penalties))
+
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:
@@ -84,6 +96,9 @@ class Huber(SteepLoss):
         location = location_of(prediction)
         weights = self._weights(location)
         direction = np.asarray(direction, dtype=float)
+        # Only the direction counts, so its squares need neither vanish nor overflow.
+        length = np.max(np.abs(direction), axis=-1, keepdims=True)
+        direction = direction / np.where(length > 0, length, 1.0)
         slope = weights * direction
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = np.sqrt(np.sum(slope * direction, axis=-1) / (2 * budget))

@@ -31,6 +31,11 @@ class LabelLoss(Loss):
     needs: ClassVar[str] = "labels"
 
     @property
+    def closed_form(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
     def exact_dual(self) -> bool:
         """No: the dual speaks of the relaxation to the simplex."""
         return False

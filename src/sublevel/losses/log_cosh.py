@@ -29,7 +29,9 @@ class LogCosh(SmoothLoss):
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Log cosh of the residuals, without overflow."""
         residual = np.abs(outcome - location_of(prediction))
-        return np.asarray(residual + np.log1p(np.exp(-2 * residual)) - np.log(2))
+        near = np.log1p(2 * np.sinh(np.minimum(residual, 1.0) / 2) ** 2)
+        far = residual + np.log1p(np.exp(-2 * residual)) - np.log(2)
+        return np.asarray(np.where(residual < 1, near, far))
 
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
         """Log cosh r = log(1 + exp(2 r)) - r - log 2."""

@@ -40,7 +40,7 @@ class Mahalanobis(Loss):
         if self.covariance is None:
             return
         matrix = as_matrix("Mahalanobis", "covariance", self.covariance)
-        if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
+        if matrix.shape[0] != matrix.shape[1] or not _symmetric(matrix):
             raise InvalidParameter(
                 "Mahalanobis(covariance=...) must be square and symmetric, got shape "
                 f"{matrix.shape}."
@@ -64,6 +64,11 @@ class Mahalanobis(Loss):
             )
         return np.linalg.cholesky(np.asarray(self.covariance))
 
+    @property
+    def closed_form(self) -> bool:
+        """Yes."""
+        return True
+
     def components(self, prediction: Any, outcome: Any) -> Array:
         """Squares of the whitened residuals, shape (..., m)."""
         residual = np.asarray(outcome - location_of(prediction))
@@ -73,6 +78,20 @@ class Mahalanobis(Loss):
         """Sum of squares of the whitened residuals."""
         residual = outcome - location_of(prediction)
         return cp.sum_squares(np.linalg.inv(self.factor) @ residual)
+
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """Sum of squares of the whitened residuals in units of the radius."""
+        whiten = np.linalg.inv(np.sqrt(excess) * self.factor)
+        return cp.sum_squares(whiten @ (outcome - location_of(prediction)))
+
+    def counterpart(
+        self, prediction: Any, budget: Any, direction: cp.Expression
+    ) -> Epigraph:
+        """Prediction'v + sqrt(budget) ||L'v||."""
+        reach = np.sqrt(budget) * cp.norm(self.factor.T @ direction, 2)
+        return Epigraph(location_of(prediction) @ direction + reach)
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
@@ -117,10 +136,14 @@ class Mahalanobis(Loss):
         """||L'v||^2 / (2 price)^2."""
         del prediction
         slope = np.asarray(direction) @ self.factor
-        return np.asarray(np.sum(slope**2, axis=-1) / (2 * price) ** 2)
+        return np.asarray(np.sum((slope / per_row(2 * price)) ** 2, axis=-1))
 
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Prediction + sqrt(budget) covariance v / ||L'v||."""
         factor = self.factor
         step = aligned(np.asarray(direction) @ factor, 2) @ factor.T
         return np.asarray(location_of(prediction) + per_row(np.sqrt(budget)) * step)
+
+
+def _symmetric(matrix: Array) -> bool:
+    return bool(np.abs(matrix - matrix.T).max() <= 1e-8 * np.abs(matrix).max())

@@ -1,16 +1,20 @@
 """One budget shared by labels and numbers, at one context."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..checks import Array
+from ..errors import EmptySet
 from ..label_oracle import pareto_labels
 from .labels import LabelLoss, split_blocks
 from .shared_budget import share_budget
 
 
-def mix_labels(blocks: list[Any], budget: float) -> Array:
+def mix_labels(
+    blocks: list[Any], budget: float, numbers_worst: Callable[[float], Array]
+) -> Array:
     """Worst case of the whole outcome vector, exact.
 
     For every label combination on the Pareto frontier of cost and gain, the numbers
@@ -20,27 +24,48 @@ def mix_labels(blocks: list[Any], budget: float) -> Array:
     ----------
     blocks : list of (loss, weight, prediction, direction), at least one of labels
     budget : float
+    numbers_worst : worst case of the numeric blocks, one after another, at a budget
     """
     labels = [block for block in blocks if isinstance(block[0], LabelLoss)]
     numbers = [block for block in blocks if not isinstance(block[0], LabelLoss)]
     costs, gains = _label_costs(labels)
     reserve = sum(float(loss.floor(said)) / w for loss, w, said, _ in numbers)
-    paid, gained, choices = pareto_labels(gains, costs, budget - reserve)
-    worst = _numbers(numbers, np.maximum(budget - paid, reserve))
-    pairs = zip(numbers, worst, strict=True)
-    reached = gained + sum(y @ v for (_, _, _, v), y in pairs)
-    best = int(np.argmax(reached))
+    # A numeric block whose least loss is not known may leave any label affordable.
+    most = sum(float(np.max(cost)) for cost in costs)
+    limit = min(budget - reserve, most)
+    paid, gained, choices = pareto_labels(gains, costs, limit)
+    left = np.maximum(budget - paid, reserve)
+    worst, reached = _numbers(numbers, left, numbers_worst)
+    best = int(np.argmax(gained + reached))
+    if reached[best] == -np.inf:
+        raise EmptySet(
+            "The sublevel set of Combined is empty: the budget is below the least loss "
+            "of its numeric blocks."
+        )
     return _assemble(blocks, costs, choices[best], [y[best] for y in worst])
 
 
-def _numbers(numbers: list[Any], budgets: Array) -> list[Array]:
-    """Worst case of each numeric block at each budget, shape (budgets, width)."""
+def _numbers(
+    numbers: list[Any], budgets: Array, numbers_worst: Callable[[float], Array]
+) -> tuple[list[Array], Array]:
+    """Worst case of each numeric block at each budget, shape (budgets, width), and
+    the value reached, shape (budgets,): -inf where the budget is too small.
+    """
+    slopes = [direction for _, _, _, direction in numbers]
     if not numbers:
-        return []
+        return [], np.zeros(len(budgets))
     if all(loss.closed_form for loss, _, _, _ in numbers):
-        return share_budget(numbers, budgets)
-    solved = [share_budget(numbers, budget) for budget in budgets]
-    return [np.stack(rows) for rows in zip(*solved, strict=True)]
+        worst = share_budget(numbers, budgets)
+        return worst, np.asarray(sum(y @ v for v, y in zip(slopes, worst, strict=True)))
+    rows, reached = [], []
+    for budget in budgets:
+        try:
+            rows.append(numbers_worst(float(budget)))
+            reached.append(float(np.concatenate(slopes) @ rows[-1]))
+        except EmptySet:
+            rows.append(np.zeros(sum(map(len, slopes))))
+            reached.append(-np.inf)
+    return split_blocks(np.stack(rows), tuple(slopes)), np.array(reached)
 
 
 def _label_costs(labels: list[Any]) -> tuple[list[Array], list[Array]]:

@@ -37,6 +37,11 @@ class NLL(Loss):
 
     needs: ClassVar[str] = "spread"
 
+    @property
+    def closed_form(self) -> bool:
+        """Yes."""
+        return True
+
     def components(self, prediction: Any, outcome: Any) -> Array:
         """Squared standardised residual plus log variance."""
         standard = _STANDARD.components(prediction, outcome)
@@ -45,6 +50,19 @@ class NLL(Loss):
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
         """Standardised sum of squares plus the log variances."""
         return _STANDARD.expression(prediction, outcome) + self.floor(prediction)
+
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """The gaussian's: the log variances are the floor."""
+        return _STANDARD.unit_expression(prediction, outcome, excess)
+
+    def counterpart(
+        self, prediction: Any, budget: Any, direction: cp.Expression
+    ) -> Epigraph:
+        """The gaussian's, at the budget left."""
+        left = self._left(prediction, budget)
+        return _STANDARD.counterpart(prediction, left, direction)
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any

@@ -54,6 +54,16 @@ class Pinball(SteepLoss):
         penalties = up * cp.pos(residual) + down * cp.neg(residual)
         return cp.sum(cp.multiply(1 / self._weights(location), penalties))
 
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """Pinball of the residuals in units of excess times weight."""
+        location = location_of(prediction)
+        width = excess * self._weights(location)
+        residual = cp.multiply(1 / width, outcome - location)
+        up, down = self.quantile, 1 - self.quantile
+        return cp.sum(up * cp.pos(residual) + down * cp.neg(residual))
+
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
     ) -> Epigraph:

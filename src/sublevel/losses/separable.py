@@ -75,6 +75,11 @@ class SeparableLoss(Loss):
 class SteepLoss(SeparableLoss):
     """Base of separable losses that grow linearly far out."""
 
+    @property
+    def closed_form(self) -> bool:
+        """Yes."""
+        return True
+
     @abstractmethod
     def steepness(self, prediction: Any, direction: Any) -> Array:
         """Most that one more unit of budget is worth far out, shape (...)."""
@@ -88,6 +93,11 @@ class SteepLoss(SeparableLoss):
 @dataclass(frozen=True)
 class SmoothLoss(SeparableLoss):
     """Base of separable losses whose worst case is found by equalising slopes."""
+
+    @property
+    def closed_form(self) -> bool:
+        """Yes."""
+        return True
 
     @abstractmethod
     def attain(self, slope: Array, prediction: Any) -> Array:

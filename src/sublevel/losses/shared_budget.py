@@ -5,14 +5,12 @@ The price is found by bisection; blocks whose loss grows linearly take all that 
 at their own price.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from ..conic import maximise
-from .labels import split_blocks
 
 
 def share_budget(blocks: list[Any], budget: Any) -> list[Array]:
@@ -20,11 +18,9 @@ def share_budget(blocks: list[Any], budget: Any) -> list[Array]:
 
     Parameters
     ----------
-    blocks : list of (loss, weight, prediction, direction)
+    blocks : list of (loss, weight, prediction, direction), each loss in closed form
     budget : float or array of shape (...): sum of loss / weight over the blocks
     """
-    if not all(loss.closed_form for loss, _, _, _ in blocks):
-        return _solve(blocks, float(budget))
     shares = _shares(blocks, np.asarray(budget, dtype=float))
     return [
         loss.worst_case(said, share * weight, direction)
@@ -34,41 +30,39 @@ def share_budget(blocks: list[Any], budget: Any) -> list[Array]:
 
 def _shares(blocks: list[Any], budget: Array) -> list[Array]:
     """What each block may spend, in units of the common budget."""
-    if len(blocks) == 1:
-        return [budget]
+    # Least losses may be negative (nll), so what is shared is the budget above them.
+    floors = [loss.floor(said) / weight for loss, weight, said, _ in blocks]
+    excess = np.maximum(budget - sum(floors), 0.0)
     slopes = [np.max(np.abs(direction), axis=-1) for _, _, _, direction in blocks]
     scale = np.max(np.broadcast_arrays(*slopes), axis=0)
     scale = np.where(scale > 0, scale, 1.0)
 
-    def spend(log_price: Array) -> list[Array]:
+    def spend(log_price: Array) -> Array:
         price = scale * np.exp(log_price)
         paid = [
-            loss.spend(said, price / weight, direction) / weight
-            for loss, weight, said, direction in blocks
+            loss.spend(said, price / weight, direction) / weight - floor
+            for (loss, weight, said, direction), floor in zip(
+                blocks, floors, strict=True
+            )
         ]
-        return [np.minimum(part, budget) for part in np.broadcast_arrays(*paid)]
+        capped = [np.minimum(part, excess) for part in paid]
+        return np.stack(np.broadcast_arrays(*capped))
 
-    shape = np.broadcast_shapes(budget.shape, *(p.shape for p in spend(np.zeros(()))))
+    extra = _at_one_price(spend, excess)
+    return [floor + part for floor, part in zip(floors, extra, strict=True)]
+
+
+def _at_one_price(spend: Callable[[Array], Array], excess: Array) -> Array:
+    """Spending of each block, shape (blocks, ...), that adds up to the excess."""
+    shape = np.broadcast_shapes(excess.shape, spend(np.zeros(())).shape[1:])
     low, high = np.full(shape, -80.0), np.full(shape, 80.0)
     for _ in range(100):
         middle = (low + high) / 2
-        inside = np.sum(spend(middle), axis=0) <= budget
+        inside = spend(middle).sum(axis=0) <= excess
         low, high = np.where(inside, low, middle), np.where(inside, middle, high)
-    shares = np.array(spend(high))
+    extra = spend(high)
     # Whoever would spend more at a price a hair lower takes what is left.
-    jump = np.array(spend(low)) - shares
-    eager = np.arange(len(blocks)).reshape(-1, *[1] * len(shape)) == np.argmax(jump, 0)
-    left = np.maximum(budget - shares.sum(axis=0), 0.0)
-    return list(shares + np.where(eager, left, 0.0))
-
-
-def _solve(blocks: list[Any], budget: float) -> list[Array]:
-    """The same by a conic solve, for blocks without a closed form."""
-    widths = tuple(direction for _, _, _, direction in blocks)
-    outcome = cp.Variable(sum(len(direction) for direction in widths))
-    pairs = list(zip(blocks, split_blocks(outcome, widths), strict=True))
-    paid = [loss.expression(said, y) / w for (loss, w, said, _), y in pairs]
-    domains = [c for (loss, _, said, _), y in pairs for c in loss.domain(said, y)]
-    bound = sum(paid[1:], paid[0]) <= budget
-    worst = maximise(np.concatenate(widths), outcome, [bound, *domains], "Combined")
-    return split_blocks(worst, widths)
+    eager = np.argmax(spend(low) - extra, axis=0)
+    left = np.maximum(excess - extra.sum(axis=0), 0.0)
+    chosen = np.arange(len(extra)).reshape(-1, *[1] * len(shape)) == eager
+    return np.asarray(extra + np.where(chosen, left, 0.0))

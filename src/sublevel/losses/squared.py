@@ -31,6 +31,11 @@ class Squared(SeparableLoss):
     array([0., 4.])
     """
 
+    @property
+    def closed_form(self) -> bool:
+        """Yes."""
+        return True
+
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Squared residuals."""
         return np.asarray((outcome - location_of(prediction)) ** 2)
@@ -43,6 +48,22 @@ class Squared(SeparableLoss):
         """Weighted sum of squares."""
         residual = outcome - location_of(prediction)
         return cp.sum_squares(cp.multiply(1 / self.spread(prediction), residual))
+
+    def unit_expression(
+        self, prediction: Any, outcome: cp.Expression, excess: float
+    ) -> cp.Expression:
+        """Sum of squares of the residuals in units of the half-widths."""
+        width = np.sqrt(excess) * self.spread(prediction)
+        residual = outcome - location_of(prediction)
+        return cp.sum_squares(cp.multiply(1 / width, residual))
+
+    def counterpart(
+        self, prediction: Any, budget: Any, direction: cp.Expression
+    ) -> Epigraph:
+        """Prediction'v + sqrt(budget) ||sqrt(W) v||."""
+        stretched = cp.multiply(self.spread(prediction), direction)
+        reach = np.sqrt(budget) * cp.norm(stretched, 2)
+        return Epigraph(location_of(prediction) @ direction + reach)
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
@@ -64,7 +85,7 @@ class Squared(SeparableLoss):
     def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
         """||sqrt(W) v||^2 / (2 price)^2."""
         slope = self.spread(prediction) * np.asarray(direction)
-        return np.asarray(np.sum(slope**2, axis=-1) / (2 * price) ** 2)
+        return np.asarray(np.sum((slope / per_row(2 * price)) ** 2, axis=-1))
 
     def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
         """Prediction + sqrt(budget) W v / ||sqrt(W) v||."""

@@ -157,7 +157,12 @@ def _projected(U: Finite | LabelSet, pair: list[int]) -> Array:
     return np.unique(corners, axis=0)
 
 
-def _pair(U: UncertaintySet, components: Sequence[int]) -> list[int]:
+def _pair(U: Any, components: Sequence[int]) -> list[int]:
+    if not isinstance(U, UncertaintySet):
+        raise InvalidParameter(
+            f"plot_set(U=...) must be one uncertainty set, got {type(U).__name__}. "
+            f"Draw one set of a batch: plot_set(batch[0])."
+        )
     pair = list(components)
     different = len(pair) == 2 and pair[0] != pair[1]
     if not different or not all(0 <= component < U.dim for component in pair):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +11,14 @@ from scipy.stats import binomtest
 
 from ..checks import Array, as_vector, require_level
 from ..errors import InvalidParameter, NotCalibrated
-from ..guarantees import PAC, Marginal, OrderStatistic
+from ..guarantees import PAC, Certificate, Marginal, OrderStatistic
 from .axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Share of calibration draws whose coverage lies in the grey band.
+BAND = 0.99
 #: Levels drawn when none are given: dense where decisions are taken.
 ALPHAS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
@@ -42,7 +44,11 @@ def calibration_table(
     DataFrame
         One row a level: `alpha`, `promised` (1 - alpha), `budget`, `covered` and `n`
         (counts), `coverage`, and its exact 95 % Clopper-Pearson interval, `low` to
-        `high`. The interval is about the test draw; the calibration draw is as it is.
+        `high`, which is about the test draw. About the calibration draw: 99 % of draws
+        have a true coverage from `band_low` to `band_high`. Given N independent scores
+        without ties, the coverage of the i-th smallest is Beta(i, N + 1 - i); ties and
+        labels that a set never loses can only raise it. NaN under `CVPlus`, which has
+        no such law.
 
     Examples
     --------
@@ -58,14 +64,16 @@ def calibration_table(
     guarantee = _one_budget(sets, "calibration_table")
     rows = []
     for alpha in _levels("calibration_table", alphas):
-        budget = guarantee.certify(scores, alpha).budget
+        certificate = guarantee.certify(scores, alpha)
+        budget = certificate.budget
         inside = sets.predict_set(X_test, budget=budget).contains(Y_test)
         covered = int(np.count_nonzero(inside))
         interval = binomtest(covered, len(inside)).proportion_ci(0.95)
         row = {"alpha": alpha, "promised": 1 - alpha, "budget": budget}
         row |= {"covered": covered, "n": len(inside)}
         row |= {"coverage": covered / len(inside)}
-        rows.append(row | {"low": float(interval.low), "high": float(interval.high)})
+        row |= {"low": float(interval.low), "high": float(interval.high)}
+        rows.append(row | _band(certificate))
     return pd.DataFrame(rows)
 
 
@@ -74,7 +82,12 @@ def calibration_curve(
 ) -> Axes:
     """Nominal level against the coverage realised on test data, with intervals.
 
-    Points on or above the diagonal keep the promise; the bars are exact 95 % intervals.
+    One calibration draw scatters: level by level, the coverage of 99 % of draws lies
+    in the grey band, the Beta law of `calibration_table`. A bar is the exact 95 %
+    interval for the error of the test sample. A marginal promise is about the average
+    over draws, so points inside the band agree with it, below the diagonal too; a PAC
+    promise is about this draw and moves the whole band up. A bar wholly below the band
+    speaks against the promise.
 
     Parameters
     ----------
@@ -97,6 +110,16 @@ def calibration_curve(
     """
     table = calibration_table(sets, X_test, Y_test, alphas)
     ax = axes_or_new(ax)
+    across = table.sort_values("promised")
+    # Opaque and at the back: curves drawn over each other share one band.
+    ax.fill_between(
+        across["promised"],
+        across["band_low"],
+        across["band_high"],
+        color="0.9",
+        linewidth=0,
+        zorder=0,
+    )
     ax.axline((1, 1), slope=1, color="0.7", linewidth=1)
     # The difference of equal numbers may be negative in the last digit.
     down = np.maximum(table["coverage"] - table["low"], 0.0)
@@ -115,8 +138,8 @@ def budget_table(sets: Any, alphas: Any = None) -> pd.DataFrame:
     Parameters
     ----------
     sets : LossSet
-        Calibrated; only its calibration scores are used. The confidence of PAC is that
-        of the calibration if it was PAC, 0.95 otherwise.
+        Calibrated with `Marginal` or `PAC`; only its calibration scores are used. The
+        confidence of PAC is that of the calibration if it was PAC, 0.95 otherwise.
     alphas : sequence of float, optional
         Violation levels, each strictly between 0 and 1.
 
@@ -137,6 +160,7 @@ def budget_table(sets: Any, alphas: Any = None) -> pd.DataFrame:
     1       PAC    0.1     inf       29
     """
     scores = _scores(sets, "budget_table")
+    _own_scores(sets, "budget_table")
     pac = sets.guarantee_ if isinstance(sets.guarantee_, PAC) else PAC()
     rows = [
         {
@@ -206,6 +230,26 @@ def _scores(sets: Any, owner: str) -> Array:
             f"calibration scores. Call sets.calibrate(X_cal, Y_cal, alpha=0.1) first."
         )
     return np.asarray(scores, dtype=float)
+
+
+def _band(certificate: Certificate) -> dict[str, float]:
+    """Coverage that 99 % of calibration draws have, where a law says so."""
+    if not certificate.beta_law:
+        return {"band_low": nan, "band_high": nan}
+    low, high = certificate.violation_interval(BAND)
+    return {"band_low": 1 - high, "band_high": 1 - low}
+
+
+def _own_scores(sets: Any, owner: str) -> None:
+    """Marginal and PAC speak of the scores of one model, all of one law."""
+    if isinstance(sets.guarantee_, Marginal | PAC):
+        return
+    raise InvalidParameter(
+        f"{owner}(sets=...) must be calibrated with Marginal or PAC, whose budgets it "
+        f"shows, got the guarantee {type(sets.guarantee_).__name__}: the two promises "
+        f"do not hold for its scores. Calibrate on a fold of its own with "
+        f"sets.calibrate(X_cal, Y_cal, alpha=0.1, guarantee='marginal') first."
+    )
 
 
 def _one_budget(sets: Any, owner: str) -> OrderStatistic:

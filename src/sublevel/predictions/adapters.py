@@ -16,6 +16,8 @@ from sklearn.base import is_classifier
 from ..checks import Array
 from ..errors import InvalidParameter
 from .blocks import ModelBlocks
+from .fitted import is_torch_module
+from .margins import class_margins
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from .rows import count_rows
 
@@ -40,12 +42,6 @@ def predict(model: Any, X: Any, needs: Needs) -> AnyPrediction:
     found = _ask(model, X, needs)
     _check(found, model, X, needs)
     return found
-
-
-def is_torch_module(model: Any) -> bool:
-    """Whether the model is a torch module, without importing torch."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def _joint(model: Any, X: Any, needs: tuple[Needs, ...]) -> JointPrediction:
@@ -99,11 +95,7 @@ def _labels(model: Any, X: Any) -> LabelPrediction:
         blocks = found if isinstance(found, list) else [found]
         return LabelPrediction(tuple(np.asarray(block, float) for block in blocks))
     if hasattr(model, "decision_function"):
-        margin = np.asarray(model.decision_function(X), dtype=float)
-        if margin.ndim == 1:
-            # Two classes: the pair (-f/2, f/2) has difference f, the usual margin.
-            margin = np.stack([-margin / 2, margin / 2], axis=1)
-        return LabelPrediction(None, (margin,))
+        return LabelPrediction(None, (class_margins(model, X),))
     raise InvalidParameter(
         f"A label loss needs a classifier with predict_proba or decision_function, "
         f"got {_name(model)}."

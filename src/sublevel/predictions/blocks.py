@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from .columns import split_columns
 from .fitted import is_fitted
-from .outcomes import split_columns
 
 
 class ModelBlocks(BaseEstimator):  # type: ignore[misc]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter, UnseenClass
+from .columns import frame_columns, split_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +29,11 @@ class Numbers:
 
     def encode(self, columns: list[Any], owner: str) -> Array:
         """The columns as floats, shape (n, width)."""
-        stacked = []
-        for column in columns:
-            try:
-                stacked.append(np.asarray(column, dtype=float))
-            except (TypeError, ValueError) as error:
-                raise InvalidParameter(
-                    f"{owner}: Y must be numeric here, got {column[0]!r}. For labels "
-                    "use a classifier with loss='cross_entropy'."
-                ) from error
-        return np.stack(stacked, axis=1)
+        vectors = np.stack([_numbers(column, owner) for column in columns], axis=1)
+        missing = np.isnan(vectors).any(axis=1)
+        if missing.any():
+            raise _missing(owner, "NaN", int(np.argmax(missing)))
+        return vectors
 
     def names(self, columns: list[str]) -> list[str]:
         """Names of the components."""
@@ -63,21 +59,34 @@ class Labels:
         codes = np.array([position.get(label, -1) for label in labels], dtype=int)
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
-            raise UnseenClass(
-                f"{owner}: Y has class {labels[row]!r} in row {row}, which the model "
-                f"has never seen; it knows {self.classes.tolist()}. Train the model "
-                "on every class, or drop these rows."
-            )
+            self._refuse(labels[row], row, owner)
         return np.asarray(np.eye(self.width)[codes])
 
     def names(self, columns: list[str]) -> list[str]:
         """Names of the components: column=class."""
         return [f"{columns[0]}={label}" for label in self.classes.tolist()]
 
+    def _refuse(self, label: Any, row: int, owner: str) -> None:
+        import pandas as pd
+
+        if pd.isna(label):
+            raise _missing(owner, f"the missing label {label!r}", row)
+        raise UnseenClass(
+            f"{owner}: Y has class {label!r} in row {row}, which the model has never "
+            f"seen; it knows {self.classes.tolist()}. Train the model on every class "
+            "that can occur; without the rows of other classes the promise would speak "
+            "only of the classes known."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """How the columns of Y map to the outcome vector.
+
+    Parameters
+    ----------
+    blocks : numbers and labels, in the order of Y's columns
+    column_names : names Y's columns have if Y is a DataFrame; None if not known
 
     Examples
     --------
@@ -88,6 +97,7 @@ class Outcomes:
     """
 
     blocks: tuple[Numbers | Labels, ...]
+    column_names: tuple[str, ...] | None = None
 
     @property
     def columns(self) -> int:
@@ -107,19 +117,13 @@ class Outcomes:
                 f"{owner}: Y must have {self.columns} column(s), as the model "
                 f"predicts, got {len(columns)}."
             )
+        self._check_names(Y, owner)
         parts, start = [], 0
         for block in self.blocks:
             mine = columns[start : start + block.columns]
             parts.append(block.encode(mine, owner))
             start += block.columns
-        vectors = np.concatenate(parts, axis=1)
-        if np.isnan(vectors).any():
-            row = int(np.argmax(np.isnan(vectors).any(axis=1)))
-            raise InvalidParameter(
-                f"{owner}: Y must be free of NaN, got NaN in row {row}. Drop or "
-                "impute it before calibration."
-            )
-        return vectors
+        return np.concatenate(parts, axis=1)
 
     def names(self, column_names: list[str]) -> tuple[str, ...]:
         """Names of the components of the outcome vector."""
@@ -129,27 +133,40 @@ class Outcomes:
             start += block.columns
         return tuple(found)
 
+    def _check_names(self, Y: Any, owner: str) -> None:
+        """Columns in another order would be taken for each other."""
+        given, known = frame_columns(Y), self.column_names
+        if given is None or known is None or given == known:
+            return
+        raise InvalidParameter(
+            f"{owner}: Y must have the columns {list(known)} in this order, as in "
+            f"training or calibration, got {list(given)}. Say Y[{list(known)}]."
+        )
 
-def split_columns(Y: Any) -> list[Any]:
-    """The columns of Y, each an array of shape (n,) that keeps its own type."""
-    if hasattr(Y, "iloc") and getattr(Y, "ndim", 1) == 2:
-        return [Y.iloc[:, k].to_numpy() for k in range(Y.shape[1])]
-    # A list of rows that mix numbers and words must not become an array of words.
-    mixed = isinstance(Y, list) and len(Y) > 0 and isinstance(Y[0], list | tuple)
-    array = np.array(Y, dtype=object) if mixed else np.asarray(Y)
-    if array.ndim == 1:
-        return [array]
-    if array.ndim == 2:
-        return [array[:, k] for k in range(array.shape[1])]
-    raise InvalidParameter(
-        f"Y must be of shape (n,) or (n, m), got shape {array.shape}."
+
+def _numbers(column: Any, owner: str) -> Array:
+    try:
+        return np.asarray(column, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    import pandas as pd
+
+    # Missing values of pandas (NA, NaT) are no floats.
+    values = np.where(pd.isna(column), np.nan, np.asarray(column, dtype=object))
+    for value in values:
+        try:
+            float(value)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameter(
+                f"{owner}: Y must be numeric here, got {value!r}. For labels use a "
+                "classifier with loss='cross_entropy'."
+            ) from error
+    return values.astype(float)
+
+
+def _missing(owner: str, what: str, row: int) -> InvalidParameter:
+    return InvalidParameter(
+        f"{owner}: Y must be free of missing outcomes, got {what} in row {row}. Find "
+        "the outcome; without the rows that miss theirs the promise would speak only "
+        "of rows whose outcome is observed."
     )
-
-
-def column_names(Y: Any) -> list[str]:
-    """Names of Y's columns: its own where it has any, y0, y1, ... otherwise."""
-    if hasattr(Y, "columns"):
-        return [str(name) for name in Y.columns]
-    if getattr(Y, "name", None) is not None:
-        return [str(Y.name)]
-    return [f"y{k}" for k in range(len(split_columns(Y)))]

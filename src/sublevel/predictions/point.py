@@ -7,6 +7,7 @@ import numpy as np
 from .adapters import Needs, predict
 from .blocks import ModelBlocks
 from .classes import outcomes_of
+from .fitted import is_torch_module
 from .outcomes import Labels
 
 
@@ -22,7 +23,8 @@ def predict_point(model: Any, X: Any, needs: Needs) -> Any:
     >>> predict_point(lambda X: np.full((len(X), 2), [0.3, 0.7]), np.ones(2), "labels")
     array([1, 1])
     """
-    if hasattr(model, "predict") and not isinstance(model, ModelBlocks):
+    own = hasattr(model, "predict") and not is_torch_module(model)
+    if own and not isinstance(model, ModelBlocks):
         return model.predict(X)
     said = predict(model, X, needs)
     columns, start = [], 0

@@ -20,6 +20,7 @@ from ..checks import Array
 from ..conic import maximise
 from ..errors import EmptySet, InvalidParameter
 from .base import TOLERANCE, UncertaintySet
+from .emptiness import is_empty
 from .members import as_sets_of_one_dim
 from .union import Union
 
@@ -133,7 +134,7 @@ class Intersection(UncertaintySet):
 
     def _as_union(self) -> Union:
         """The same outcomes as a union of intersections, the empty ones left out."""
-        parts = tuple(part for part in self._parts() if not _is_empty(part))
+        parts = tuple(part for part in self._parts() if not is_empty(part))
         self._require_nonempty(len(parts))
         return Union(parts)
 
@@ -142,14 +143,6 @@ class Intersection(UncertaintySet):
             raise EmptySet(
                 "Intersection is empty: no outcome is in all of its members."
             )
-
-
-def _is_empty(region: UncertaintySet) -> bool:
-    try:
-        region._worst_case(np.zeros(region.dim))
-    except EmptySet:
-        return True
-    return False
 
 
 def _is_discrete(conditions: list[cp.Constraint]) -> bool:

@@ -123,16 +123,23 @@ def _tilt(nominal: Array, slope: Array, radius: float) -> Array:
     if radius >= -np.log(nominal[top].sum()):
         return np.asarray(np.where(top, nominal, 0.0) / nominal[top].sum())
 
+    def tilt(rate: float) -> Array:
+        """Logarithm of the worst law over the nominal one."""
+        total = np.log1p(float(nominal @ np.expm1(rate * shifted)))
+        return np.asarray(rate * shifted - total)
+
     def excess(rate: float) -> float:
-        if rate == 0.0:
-            return -radius
-        weights = nominal * np.exp(rate * shifted)
-        total = weights.sum()
-        return float(rate * (weights @ shifted) / total - np.log(total) - radius)
+        # sum p log(p / phat) - p + phat, term by term: tiny balls do not drown in
+        # rounding.
+        log_ratio = tilt(rate)
+        far = log_ratio * np.exp(log_ratio) - np.expm1(log_ratio)
+        near = log_ratio**2 * (1 / 2 + log_ratio / 3 + log_ratio**2 / 8)
+        terms = np.where(np.abs(log_ratio) < 1e-4, near, far)
+        return float(nominal @ terms) - radius
 
     high = 1.0
     while excess(high) < 0.0 and high < 1e300:
         high *= 2.0
     rate = brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) if high < 1e300 else high
-    weights = nominal * np.exp(rate * shifted)
+    weights = nominal * np.exp(tilt(rate))
     return np.asarray(weights / weights.sum())

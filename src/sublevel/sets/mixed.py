@@ -16,6 +16,7 @@ from ..checks import Array
 from ..errors import InvalidParameter
 from ..losses import Combined, LabelLoss
 from ..predictions import JointPrediction
+from .emptiness import is_empty
 from .sublevel import Sublevel
 
 #: Label combinations beyond which a mixed set is not enumerated.
@@ -44,6 +45,18 @@ class Mixed(Sublevel):
     >>> round(U.volume(), 6), U.support([1.0, 0.0, 1.0])
     (4.0, 2.0)
     """
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the budget is finite."""
+        return bool(np.isfinite(self.budget))
+
+    def _worst_case(self, direction: Array) -> Array:
+        if self.effective_budget == np.inf and not direction[self._numeric()].any():
+            # Labels are bounded whatever the budget.
+            labels = max(self._labels(), key=lambda hot: float(direction @ hot))
+            return np.where(self._numeric(), self.prediction.point, labels)
+        return super()._worst_case(direction)
 
     def _volume(self) -> float:
         return float(sum(slice_.volume() for _, slice_ in self._slices()))
@@ -85,8 +98,9 @@ class Mixed(Sublevel):
             costs = loss.components(said, np.where(numeric, said.point, label))
             paid = sum(c for k, c in enumerate(costs) if k not in kept)
             if paid + floor <= self.effective_budget:
-                left = self.effective_budget - paid
-                found.append((label, Sublevel(inner, part, left)))
+                slice_ = Sublevel(inner, part, self.effective_budget - paid)
+                if loss.closed_form or not is_empty(slice_):
+                    found.append((label, slice_))
         return found
 
     def _labels(self) -> list[Array]:

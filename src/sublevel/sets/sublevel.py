@@ -15,11 +15,17 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, as_vector
 from ..errors import InvalidParameter, Unbounded
-from ..losses import Custom, LabelLoss, Loss
+from ..losses import LabelLoss, Loss
 from ..losses import get as get_loss
-from ..predictions import AnyPrediction, Prediction
+from ..losses.base import within_budget
+from ..predictions import (
+    AnyPrediction,
+    JointPrediction,
+    LabelPrediction,
+    Prediction,
+)
 from .base import UncertaintySet
 from .label_set import LabelSet
 from .uniform import polar_volume
@@ -49,12 +55,15 @@ class Sublevel(UncertaintySet):
     budget: float
 
     def __post_init__(self) -> None:
-        if np.isnan(self.budget):
-            raise InvalidParameter("Sublevel(budget=...) must be a number, got nan.")
-        object.__setattr__(self, "loss", get_loss(self.loss))
-        if isinstance(self.prediction, list | tuple | np.ndarray):
-            location = np.asarray(self.prediction, dtype=float)
-            object.__setattr__(self, "prediction", Prediction(location))
+        numeric = isinstance(self.budget, int | float | np.number)
+        if not numeric or np.isnan(self.budget):
+            raise InvalidParameter(
+                f"Sublevel(budget=...) must be a number, got {self.budget!r}."
+            )
+        loss = get_loss(self.loss)
+        object.__setattr__(self, "loss", loss)
+        object.__setattr__(self, "budget", float(self.budget))
+        object.__setattr__(self, "prediction", _one_context(loss, self.prediction))
 
     @property
     def dim(self) -> int:
@@ -73,12 +82,14 @@ class Sublevel(UncertaintySet):
         return None if found is None else float(found)
 
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        """Loss at most the budget, and the loss's own domain."""
-        domain = self.loss.domain(self.prediction, outcome)
+        """Loss at most the budget, in units of the set, and the loss's own domain."""
         if self.effective_budget == inf:
-            return list(domain)
-        score = self.loss.expression(self.prediction, outcome)
-        return [score <= self.effective_budget, *domain]
+            return list(self.loss.domain(self.prediction, outcome))
+        ball = self.loss.ball(self.prediction, self.effective_budget)
+        if ball is not None and ball.radius == 0:
+            return [outcome == ball.center]
+        budget = self.effective_budget
+        return within_budget(self.loss, self.prediction, outcome, budget)
 
     @property
     def is_bounded(self) -> bool:
@@ -86,9 +97,17 @@ class Sublevel(UncertaintySet):
         return bool(np.isfinite(self.budget)) and super().is_bounded
 
     def _contains(self, outcomes: Array, tol: float) -> Any:
+        admitted = np.asarray(self.loss.admits(self.prediction, outcomes))
+        budget = self.effective_budget
+        if budget == inf:
+            return admitted
+        ball = self.loss.ball(self.prediction, budget)
+        if ball is not None:
+            # Rounding of an outcome is relative to its size, not to that of the set.
+            rounding = 1e-14 * ball.norm(np.zeros(self.dim))
+            return ball.norm(outcomes) <= ball.radius * (1 + tol) + rounding
         scores = self.loss.score(self.prediction, outcomes)
-        admitted = self.loss.admits(self.prediction, outcomes)
-        return admitted & within(scores, self.effective_budget, tol)
+        return admitted & within(scores, budget, self.loss.floor(self.prediction), tol)
 
     def _worst_case(self, direction: Array) -> Array:
         if self.effective_budget == inf:
@@ -115,8 +134,8 @@ class Sublevel(UncertaintySet):
         if ball is not None:
             return float(ball.volume())
         # A user's own function is evaluated outcome by outcome: fewer directions keep
-        # this to a second or so, at an error of a few per cent.
-        return polar_volume(self, 1_000 if isinstance(self.loss, Custom) else 40_000)
+        # this to a few seconds, at an error of a few per cent.
+        return polar_volume(self, 40_000 if self.loss.closed_form else 1_000)
 
     def __repr__(self) -> str:
         return (
@@ -125,10 +144,38 @@ class Sublevel(UncertaintySet):
         )
 
 
-def within(scores: Any, budgets: Any, tol: float) -> Any:
-    """Whether each score is within its budget, the boundary (and rounding) included."""
-    finite = np.where(np.isfinite(budgets), budgets, 0.0)
-    return scores <= budgets + tol * np.abs(finite) + 1e-12
+def within(scores: Any, budgets: Any, floors: Any, tol: float) -> Any:
+    """Whether each score is within its budget, the boundary included.
+
+    The slack is relative to the budget above the least loss, so it means the same in
+    any units; beyond it, only the rounding of the scores themselves is forgiven.
+    """
+    above = np.where(np.isfinite(floors), budgets - np.asarray(floors), np.abs(budgets))
+    above = np.where(np.isfinite(above), above, 0.0)
+    rounding = 1e-14 * np.where(np.isfinite(floors), np.abs(floors), 0.0)
+    return scores <= budgets + tol * above + rounding
+
+
+def _one_context(loss: Any, prediction: Any) -> AnyPrediction:
+    """The prediction of one context, checked against what the loss needs."""
+    if isinstance(prediction, LabelPrediction | JointPrediction):
+        loss.check(prediction)
+        return prediction
+    if not isinstance(prediction, Prediction):
+        prediction = Prediction(prediction)
+    owner = "Sublevel"
+    location = as_vector(owner, "prediction", prediction.location)
+    scale = prediction.scale
+    if scale is not None:
+        scale = as_vector(owner, "scale", scale, location.size)
+    if loss.needs == "spread" and (scale is None or (scale <= 0).any()):
+        raise InvalidParameter(
+            f"Sublevel(prediction=...) must have a positive spread for "
+            f"{type(loss).__name__}, got {scale}. Say Prediction(location, scale)."
+        )
+    found = Prediction(location, scale)
+    loss.check(found)
+    return found
 
 
 def sublevel_set(

@@ -95,7 +95,8 @@ def test_text_has_every_fact(certificate):
         "on average over the calibration draw",
         "100 (9 needed)",
         "91 of 100",
-        "in 90 % of calibration draws",
+        "in 90 % of calibration draws, if the scores are",
+        "independent and untied",
         "exchangeable",
         "Theorem 2.2",
     ):
@@ -108,6 +109,7 @@ def test_text_has_every_fact(certificate):
 def test_text_says_what_is_special(certificate):
     special = replace(certificate, heuristic=True, note="Mind the gap.", confidence=0.9)
     text = str(special)
+    assert "leaves its set with probability about 0.1" in text
     assert "no theorem backs this level" in text
     assert "Mind the gap." in text
     assert "with confidence 0.9 over the calibration draw" in text

@@ -44,19 +44,21 @@ def test_rank(splits, size, alpha, rank):
 def test_minimum_sample_size_is_the_first_that_does(splits, alpha):
     guarantee = CVPlus(splits)
     size = guarantee.minimum_sample_size(alpha)
-    for smaller in range(splits or 1, size):
+    step = splits or 1
+    assert size % step == 0
+    for smaller in range(step, size, step):
         assert guarantee.rank(smaller, alpha) is None
-    for larger in range(size, size + 50):
+    for larger in range(size, size + 50 * step, step):
         assert guarantee.rank(larger, alpha) is not None
 
 
 def test_too_few_outcomes_name_both_ways_out():
     message = (
-        r"CVPlus\(alpha=0.1\) needs at least 119 .* got 45. Add calibration data or "
+        r"CVPlus\(alpha=0.1\) needs at least 120 .* got 40. Add calibration data or "
         r"raise alpha. Leaving one out at a time, n_splits=None, needs only 19."
     )
     with pytest.warns(InfiniteBudget, match=message):
-        calibration = CVPlus(10).calibrate(np.arange(45), 0.1)
+        calibration = CVPlus(10).calibrate(np.arange(40), 0.1)
     assert calibration.budget == np.inf
 
 
@@ -91,13 +93,43 @@ def test_certificate():
     assert any("union" in rule for rule in certificate.assumptions)
 
 
-def test_unequal_folds_are_noted():
-    note = CVPlus(20).calibrate(np.arange(90), 0.2).certificate.note
-    assert "90 outcomes in 20 folds" in note
+@pytest.mark.parametrize(
+    "splits, size, way_out",
+    [
+        (20, 90, "Use 80 or 100 rows, .*, n_splits=18, n_splits=30, or n_splits=None"),
+        (2, 45, "Use 44 or 46 rows, .*, n_splits=3, or n_splits=None"),
+        (40, 42, "Use 40 or 80 rows, .*, n_splits=21, or n_splits=None"),
+        (10, 97, "Use 90 or 100 rows, .* outcomes, or n_splits=None to leave one out"),
+    ],
+)
+def test_unequal_folds_are_refused_with_the_way_out(splits, size, way_out):
+    guarantee = CVPlus(splits)
+    rule = rf"n_splits={splits}\) must divide the number of scores, got {size}: "
+    for refused in (
+        lambda: guarantee.check(size),
+        lambda: guarantee.slack(size),
+        lambda: guarantee.rank(size, 0.2),
+        lambda: guarantee.calibrate(np.arange(size), 0.2),
+        lambda: guarantee.promise(np.arange(size), 3.0),
+    ):
+        with pytest.raises(InvalidParameter, match=f"{rule}.*{way_out}"):
+            refused()
+
+
+def test_equal_folds_pass_the_check():
+    CVPlus(20).check(100)
+    CVPlus(20).check(20)
+    CVPlus().check(97)
     assert CVPlus(20).calibrate(np.arange(100), 0.2).certificate.note == ""
 
 
-@pytest.mark.parametrize("splits", [1, 0, -3, 2.5])
+@pytest.mark.parametrize("size", [0, 2.5, True])
+def test_the_check_needs_a_count(size):
+    with pytest.raises(InvalidParameter, match=r"CVPlus.check\(sample_size=.* got"):
+        CVPlus().check(size)
+
+
+@pytest.mark.parametrize("splits", [1, 0, -3, 2.5, True])
 def test_splits_must_be_a_count(splits):
     with pytest.raises(InvalidParameter, match=r"n_splits=.*at least 2, got"):
         CVPlus(splits)
@@ -106,3 +138,5 @@ def test_splits_must_be_a_count(splits):
 def test_no_more_splits_than_outcomes():
     with pytest.raises(InvalidParameter, match=r"n_splits=10\) must be at most .* 9"):
         CVPlus(10).calibrate(np.arange(9), 0.5)
+    with pytest.raises(InvalidParameter, match=r"n_splits=10\) must be at most .* 9"):
+        CVPlus(10).check(9)

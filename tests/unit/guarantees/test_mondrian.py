@@ -124,14 +124,62 @@ def test_a_column_must_exist(groups, contexts):
 
 
 @pytest.mark.parametrize(
-    "labels", [[1.0, np.nan] * 3, np.array(["a", None] * 3, dtype=object)]
+    "labels",
+    [
+        [1.0, np.nan] * 3,
+        ["a", np.nan] * 3,
+        np.array(["a", None] * 3, dtype=object),
+        np.array([None] * 6),
+        np.array([1.0, np.nan] * 3, dtype=object),
+        np.array(["2020-01-01", "NaT"] * 3, dtype="datetime64[D]"),
+        pd.Series(["a", None] * 3),
+        pd.Series([1, pd.NA] * 3, dtype="Int64"),
+        pd.Categorical(["a", None] * 3),
+    ],
+    ids=lambda labels: f"{type(labels).__name__}-{labels[1]}",
 )
 def test_labels_may_not_be_missing(labels):
+    message = r"labels of one kind, none missing, got \S+ at row [01]\. Give missing"
+    with pytest.raises(InvalidParameter, match=message):
+        Mondrian(lambda X: labels).calibrate(SCORES, 0.25, X)
+
+
+@pytest.mark.parametrize("labels", [[1, "a"] * 3, np.array([1, "a"] * 3, dtype=object)])
+def test_labels_must_be_of_one_kind(labels):
     with pytest.raises(InvalidParameter, match="labels of one kind, none missing"):
         Mondrian(lambda X: labels).calibrate(SCORES, 0.25, X)
 
 
-@pytest.mark.parametrize("groups", [None, 1.5, ["a", "b"]])
+@pytest.mark.parametrize("kind", [list, set, np.array])
+def test_labels_must_be_hashable(kind):
+    labels = np.empty(6, dtype=object)
+    labels[:] = 1
+    labels[2] = kind([1, 2])
+    name = type(labels[2]).__name__
+    groups = Mondrian(lambda X: labels if len(X) == 6 else X[:, 0])
+    with pytest.raises(InvalidParameter, match=f"hashable .* got a {name} at row 2"):
+        groups.calibrate(SCORES, 0.25, X)
+    calibration = groups.calibrate([1.0, 2.0, 3.0], 0.5, X[:3, 1:])
+    with pytest.raises(InvalidParameter, match=f"hashable .* got a {name} at row 2"):
+        calibration.at(X, 6)
+
+
+def test_ragged_labels_are_refused():
+    labels = [[1], [1, 2], [1], [1], [1], [1]]
+    with pytest.raises(InvalidParameter, match="one label for each row, got rows of"):
+        Mondrian(lambda X: labels).calibrate(SCORES, 0.25, X)
+
+
+def test_an_array_of_labels_is_not_printed():
+    with pytest.raises(InvalidParameter, match=r"got ndarray of shape \(300,\)\.$"):
+        Mondrian(np.zeros(300))
+    with pytest.raises(InvalidParameter, match=r"got list of length 300\.$"):
+        Mondrian([0] * 300)
+    with pytest.raises(InvalidParameter, match=r"got Series of shape \(6,\)\.$"):
+        Mondrian(TABLE["region"])
+
+
+@pytest.mark.parametrize("groups", [None, 1.5, ["a", "b"], True])
 def test_groups_must_be_readable(groups):
     with pytest.raises(InvalidParameter, match="a function of X, a column name or"):
         Mondrian(groups)

@@ -124,7 +124,7 @@ def test_candidates_raise_the_level_of_a_given_budget():
     assert PAC(0.05, 5).promise(scores, 90).alpha == PAC(0.01).promise(scores, 90).alpha
 
 
-@pytest.mark.parametrize("candidates", [0, -1, 1.5, "two"])
+@pytest.mark.parametrize("candidates", [0, -1, 1.5, "two", True])
 def test_candidates_must_be_a_count(candidates):
     with pytest.raises(InvalidParameter, match=r"PAC\(candidates=.*at least 1, got"):
         PAC(candidates=candidates)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from sublevel.errors import InfiniteBudget, InvalidParameter
 from sublevel.guarantees import Marginal, Weighted
@@ -108,20 +109,80 @@ def test_certificate():
 def test_promise_by_hand():
     # At weight 1: 1 - 2/5; at weight 2: 1 - 2/6; averaged with weights 1, 1, 2.
     X = np.array([[1.0], [1.0], [2.0]])
-    certificate = Weighted(column).promise([1.0, 2.0, 3.0], 2.0, X)
+    weighted = Weighted(column)
+    certificate = weighted.promise([1.0, 2.0, 3.0], 2.0, X)
     assert certificate.alpha == pytest.approx((2 * 0.6 + 2 * 2 / 3) / 4)
-    assert "right on average" in certificate.note
+    # Scores up to 2 have weight 2 of 4; a context of weight 0, 1 or 4 adds its own.
+    deployment = np.array([[0.0], [1.0], [4.0]])
+    certificate = weighted.promise([1.0, 2.0, 3.0], 2.0, X, deployment)
+    assert certificate.alpha == pytest.approx((1 / 2 + 3 / 5 + 3 / 4) / 3)
 
 
-def test_promise_with_equal_weights_is_marginal():
-    scores = np.arange(50)
-    certificate = Weighted(column).promise(scores, 41, np.ones((50, 1)))
+@pytest.mark.parametrize("deployment", [None, np.ones((7, 1))])
+def test_promise_with_equal_weights_is_marginal(deployment):
+    scores, X = np.arange(50), np.ones((50, 1))
+    certificate = Weighted(column).promise(scores, 41, X, deployment)
     assert certificate.alpha == pytest.approx(Marginal().promise(scores, 41).alpha)
+
+
+def test_promise_says_whether_a_theorem_backs_it():
+    scores, X = np.arange(50), np.ones((50, 1))
+    proved = Weighted(column).promise(scores, 41, X, deployment=X)
+    assert not proved.heuristic
+    assert "at least the violation rate" in proved.note
+    assert any("deployment contexts given" in rule for rule in proved.assumptions)
+    guessed = Weighted(column).promise(scores, 41, X)
+    assert guessed.heuristic
+    assert "too low, even on average" in guessed.note
+    assert "Pass promise(..., deployment=X_deployment)" in guessed.note
+    for certificate in (proved, guessed):
+        assert "median" not in certificate.note
+
+
+@pytest.mark.parametrize("budget, alpha", [(np.inf, 0.0), (-1.0, 1.0)])
+def test_a_trivial_promise_needs_no_theorem(budget, alpha):
+    certificate = Weighted(column).promise(np.arange(50), budget, np.ones((50, 1)))
+    assert (certificate.alpha, certificate.heuristic) == (alpha, False)
+
+
+def test_promise_where_the_calibration_contexts_cannot_stand_in():
+    # Contexts are scores: N(0, 1) in calibration, N(3, 1) in deployment.
+    rng = np.random.default_rng(5)
+    shift = Weighted(lambda X: np.exp(3 * X[:, 0]))
+    guessed, proved = [], []
+    for _ in range(500):
+        X, deployment = rng.normal(size=(100, 1)), rng.normal(3.0, size=(20, 1))
+        guessed.append(shift.promise(X[:, 0], 3.5, X))
+        proved.append(shift.promise(X[:, 0], 3.5, X, deployment))
+    truth = stats.norm.sf(0.5)
+    assert np.mean([each.alpha for each in guessed]) < 0.75 * truth
+    assert all(each.heuristic for each in guessed if each.alpha < 1)
+    assert np.mean([each.alpha for each in proved]) > truth
+    assert not any(each.heuristic for each in proved)
+
+
+@pytest.mark.parametrize("deployment", [np.ones((0, 1)), np.ones((2, 3, 1))])
+def test_deployment_contexts_have_one_weight_each(deployment):
+    scores, X = np.arange(50), np.ones((50, 1))
+    with pytest.raises(
+        InvalidParameter, match="each of the deployment rows, got shape"
+    ):
+        Weighted(column).promise(scores, 41, X, deployment)
+
+
+def test_the_budget_shown_is_that_of_the_median_weight():
+    X = np.array([[1.0]] * 10 + [[2.0]] * 11)
+    calibration = Weighted(column).calibrate(np.arange(21), 0.2, X)
+    assert calibration.budget == calibration.at(np.array([[2.0]]), 1)
+    shown = " ".join(str(calibration.certificate).split())
+    assert "budget shown is that of a context of median calibration weight, 2;" in shown
 
 
 def test_density_ratio_must_be_a_function():
     with pytest.raises(InvalidParameter, match=r"must be a function of X, got 2\.0"):
         Weighted(2.0)
+    with pytest.raises(InvalidParameter, match=r"got ndarray of shape \(300,\)\.$"):
+        Weighted(np.zeros(300))
 
 
 def test_contexts_are_needed():

@@ -1,0 +1,170 @@
+"""A trained model and its loss: where predictions meet outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .checks import Array
+from .efficiency import mean_width
+from .errors import InvalidParameter
+from .losses import Loss
+from .predictions import (
+    AnyPrediction,
+    Outcomes,
+    align,
+    column_names,
+    count_rows,
+    frame_columns,
+    outcomes_of,
+    predict,
+    unseen_components,
+)
+from .set_batch import Batch, SetBatch, UnionBatch
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """From contexts and outcomes to scores.
+
+    Parameters
+    ----------
+    model : a model that can predict
+    loss : Loss without open parameters
+    columns : names of Y's columns, where they are known
+    outcomes : Outcomes, optional
+        What to speak of, where it has classes the model may not know.
+    """
+
+    model: Any
+    loss: Loss
+    columns: tuple[str, ...] | None = None
+    outcomes: Outcomes | None = None
+
+    def say(self, X: Any) -> tuple[AnyPrediction, Outcomes]:
+        """The prediction at every row of X, and the outcomes it speaks of."""
+        said, own = self._own(X)
+        outcomes = self._all(own)
+        return align(said, own, outcomes), outcomes
+
+    def meet(self, X: Any, Y: Any, owner: str) -> tuple[AnyPrediction, Outcomes, Array]:
+        """Predictions, outcomes and outcome vectors, row by row."""
+        require_as_many_rows(X, Y, owner)
+        said, outcomes = self.say(X)
+        return said, outcomes, outcomes.encode(Y, owner)
+
+    def score(self, X: Any, Y: Any, owner: str) -> Array:
+        """The loss of each outcome, shape (n,).
+
+        inf for a class of `outcomes` the model does not know: it is outside every set.
+        """
+        require_as_many_rows(X, Y, owner)
+        said, own = self._own(X)
+        outcomes = self._all(own)
+        vectors = outcomes.encode(Y, owner)
+        scores = self.loss.score(align(said, own, outcomes), vectors)
+        unseen = unseen_components(own, outcomes)
+        return np.where(vectors @ unseen > 0, np.inf, scores)
+
+    def batch(self, X: Any, budgets: Array, names: Any = None) -> SetBatch:
+        """The sublevel sets at every row of X."""
+        said, outcomes = self.say(X)
+        default = self.columns or [f"y{k}" for k in range(outcomes.columns)]
+        found = names or outcomes.names(list(default))
+        # A list has an `index` too: a method.
+        index = X.index if hasattr(X, "iloc") else None
+        return SetBatch(self.loss, said, budgets, outcomes, found, index)
+
+    def _own(self, X: Any) -> tuple[AnyPrediction, Outcomes]:
+        said = predict(self.model, X, self.loss.needs)
+        self.loss.check(said)
+        return said, outcomes_of(self.model, said)
+
+    def _all(self, own: Outcomes) -> Outcomes:
+        return self.outcomes or replace(own, column_names=self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Calibration outcomes, scored by models that have not seen them.
+
+    Parameters
+    ----------
+    scorers : one, or one a fold: the union of their sets is calibrated
+    scores : array of shape (n,)
+    names : names of the components of an outcome vector
+    """
+
+    scorers: tuple[Scorer, ...]
+    scores: Array
+    names: tuple[str, ...]
+
+
+def score_held_out(scorer: Scorer, X: Any, Y: Any, owner: str) -> Scored:
+    """Scores of data set aside; a DataFrame's column names are kept."""
+    said, outcomes, vectors = scorer.meet(X, Y, owner)
+    scores = np.asarray(scorer.loss.score(said, vectors))
+    named = replace(scorer, columns=scorer.columns or frame_columns(Y))
+    names = outcomes.names(list(scorer.columns or column_names(Y)))
+    return Scored((named,), scores, names)
+
+
+def predict_batch(
+    scorers: tuple[Scorer, ...], X: Any, budgets: Array, names: Any = None
+) -> Batch:
+    """The sets at every row of X: unions, where there are several scorers."""
+    try:
+        parts = tuple(scorer.batch(X, budgets, names) for scorer in scorers)
+    except (IndexError, TypeError, ValueError) as error:
+        if len(budgets):
+            raise
+        model = type(scorers[0].model).__name__
+        raise InvalidParameter(
+            f"LossSet.predict_set(X) must have at least 1 row for {model}, got 0: it "
+            f"cannot predict on none ({error}). Skip the call where X is empty."
+        ) from error
+    return parts[0] if len(parts) == 1 else UnionBatch(parts)
+
+
+def half_width(scorer: Scorer, X: Any, Y: Any, owner: str) -> float:
+    """Mean half-width of sets that hold 90 % of the outcomes given."""
+    said, outcomes, vectors = scorer.meet(X, Y, owner)
+    level = np.quantile(scorer.loss.score(said, vectors), 0.9, method="higher")
+    budgets = np.full(len(vectors), level)
+    return mean_width(SetBatch(scorer.loss, said, budgets, outcomes, ()), vectors)
+
+
+def read_budgets(budget: Any, n: int, owner: str) -> Array:
+    """A budget for each of n rows, from one number or n of them, shape (n,).
+
+    Examples
+    --------
+    >>> read_budgets(2, 3, "LossSet.predict_set")
+    array([2., 2., 2.])
+    """
+    raw = np.asarray(budget, dtype=object)
+    try:
+        found = raw.astype(float)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    words = any(isinstance(value, str) for value in raw.ravel()[:1])
+    if words or np.isnan(found).any() or found.shape not in ((), (n,)):
+        got = repr(budget) if raw.ndim == 0 else f"shape {raw.shape}"
+        if found.shape == (n,) and np.isnan(found).any():
+            got = f"nan in row {int(np.argmax(np.isnan(found)))}"
+        raise InvalidParameter(
+            f"{owner}(budget=...) must be a number or one for each of the {n} rows of "
+            f"X, got {got}."
+        )
+    return np.array(np.broadcast_to(found, n))
+
+
+def require_as_many_rows(X: Any, Y: Any, owner: str) -> None:
+    """Every context has its outcome."""
+    contexts, outcomes = count_rows(X), count_rows(Y)
+    if contexts != outcomes:
+        raise InvalidParameter(
+            f"{owner}: X and Y must have as many rows, got {contexts} and {outcomes}."
+        )
