@@ -24,7 +24,6 @@ from .predictions import (
 )
 from .scorer import Scored, Scorer, require_as_many_rows
 
-
 _OWNER = "LossSet.calibrate"
 
 
@@ -32,6 +31,8 @@ def require_crossable(model: Any, X: Any, Y: Any, promise: CVPlus) -> None:
     """Refuse, before anything is trained, what CV+ cannot use."""
     require_as_many_rows(X, Y, _OWNER)
     promise.check(count_rows(X))
+    if count_rows(X) < 2:
+        raise InvalidParameter("CVPlus needs at least 2 rows of X and Y, got 1.")
     parts = model.parts if isinstance(model, ModelBlocks) else [model]
     for part in parts:
         if is_fitted(part):

@@ -116,12 +116,13 @@ class LossSet(ModelWrapper):
         """
         require_level("LossSet.calibrate", alpha=alpha)
         promise = guarantees.get(guarantee)
-        own = isinstance(promise, guarantees.CVPlus)
-        scored = self._cross(X, Y, promise) if own else self._hold_out(X, Y)
+        crossed = isinstance(promise, guarantees.CVPlus)
+        scored = self._cross(X, Y, promise) if crossed else self._hold_out(X, Y)
         found = promise.calibrate(scored.scores, alpha, X)
         self.calibration_, self._scorers = found, scored.scorers
         self.scores_, self.names_ = scored.scores, scored.names
-        self.model_, self.loss_ = self._scorer().model, self._scorer().loss
+        settled = self._scorer()
+        self.model_, self.loss_ = settled.model, settled.loss
         self.alpha_, self.guarantee_ = alpha, promise
         self.budget_, self.certificate_ = found.budget, found.certificate
         self.radius_ = _radius(self.loss_, found.budget)
@@ -147,10 +148,9 @@ class LossSet(ModelWrapper):
             )
         scorers = getattr(self, "_scorers", None) or (self._scorer(),)
         n, names = count_rows(X), getattr(self, "names_", None)
-        if budget is not None:
-            budgets = read_budgets(budget, n, "LossSet.predict_set")
-            return predict_batch(scorers, X, budgets, names)
-        return predict_batch(scorers, X, self.calibration_.at(X, n), names)
+        own = budget is None
+        budgets = self.calibration_.at(X, n) if own else read_budgets(budget, n)
+        return predict_batch(scorers, X, budgets, names)
 
     def predict(self, X: Any) -> Any:
         """The model's point prediction: numbers, or the likeliest labels."""
@@ -169,9 +169,8 @@ class LossSet(ModelWrapper):
     def _hold_out(self, X: Any, Y: Any) -> Scored:
         """Scores of data set aside, by the model of `fit` or one fitted elsewhere."""
         trained = self._trained or ready(self.model, self.loss)
-        scored = score_held_out(trained, X, Y, "LossSet.calibrate")
         refuse_seen(self._seen, X, Y)
-        return scored
+        return score_held_out(trained, X, Y, "LossSet.calibrate")
 
     def _cross(self, X: Any, Y: Any, promise: Any) -> Scored:
         """Out-of-fold scores; `predict` speaks for a model trained on all rows."""

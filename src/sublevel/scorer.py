@@ -136,12 +136,12 @@ def half_width(scorer: Scorer, X: Any, Y: Any, owner: str) -> float:
     return mean_width(SetBatch(scorer.loss, said, budgets, outcomes, ()), vectors)
 
 
-def read_budgets(budget: Any, n: int, owner: str) -> Array:
+def read_budgets(budget: Any, n: int) -> Array:
     """A budget for each of n rows, from one number or n of them, shape (n,).
 
     Examples
     --------
-    >>> read_budgets(2, 3, "LossSet.predict_set")
+    >>> read_budgets(2, 3)
     array([2., 2., 2.])
     """
     raw = np.asarray(budget, dtype=object)
@@ -155,8 +155,8 @@ def read_budgets(budget: Any, n: int, owner: str) -> Array:
         if found.shape == (n,) and np.isnan(found).any():
             got = f"nan in row {int(np.argmax(np.isnan(found)))}"
         raise InvalidParameter(
-            f"{owner}(budget=...) must be a number or one for each of the {n} rows of "
-            f"X, got {got}."
+            "LossSet.predict_set(budget=...) must be a number or one for each of the "
+            f"{n} rows of X, got {got}."
         )
     return np.array(np.broadcast_to(found, n))
 

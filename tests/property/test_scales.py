@@ -6,7 +6,7 @@ import pytest
 
 from sublevel import losses
 from sublevel.errors import InvalidParameter
-from sublevel.sets import Box, Ellipsoid, Intersection, KLBall, Sublevel
+from sublevel.sets import Box, Ellipsoid, Intersection, KLBall, Polytope, Sublevel
 
 CENTER, DIRECTION = np.array([1.0, 2.0]), np.array([1.0, 0.2])
 UNITS = [1e-6, 1e-3, 1e3, 1e6, 1e8]
@@ -97,3 +97,11 @@ def test_tiny_kl_balls(radius):
     reach = np.sqrt(2 * radius * (p @ v**2 - (p @ v) ** 2))
     found = KLBall(p, radius).support(v) - p @ v
     assert found == pytest.approx(reach, rel=0.2, abs=1e-15)
+
+
+@pytest.mark.parametrize("k", [1e-8, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("row", [1e-10, 1.0, 1e8])
+def test_polytopes_in_any_units(k, row):
+    rows = np.array([[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]])
+    triangle = Polytope(row * rows, row * k * np.array([0.0, 0.0, 1.5]))
+    assert triangle.support([1.0, 2.0]) == pytest.approx(3.0 * k, rel=1e-9)

@@ -1,11 +1,13 @@
 """LossSet as a new user meets it: any model, few lines, and every wrong turn."""
 
 import pickle
+import time
 
 import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
@@ -35,6 +37,7 @@ from sublevel.errors import (
     Unbounded,
     UnseenClass,
 )
+from sublevel.fingerprint import mark_rows, refuse_seen
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(900, 4))
@@ -310,6 +313,54 @@ def test_a_new_fit_voids_the_calibration():
         sets.predict_set(X[:1])
 
 
+def test_a_new_fit_forgets_everything_of_the_old():
+    sets = sl.LossSet(LogisticRegression(), "cross_entropy").fit(
+        X[TRAIN], LABELS[TRAIN]
+    )
+    sets.calibrate(X[CAL], LABELS[CAL])
+    sets.set_params(model=LinearRegression(), loss="squared").fit(X[TRAIN], Y[TRAIN])
+    stale = ("names_", "alpha_", "guarantee_", "calibration_", "budget_", "radius_")
+    stale += ("certificate_", "scores_", "classes_")
+    assert [name for name in stale if hasattr(sets, name)] == []
+    crossed = sl.LossSet(LinearRegression())
+    crossed.calibrate(X[:40], Y[:40], guarantee=sl.guarantees.CVPlus(20))
+    crossed.fit(X[TRAIN], Y[TRAIN])
+    assert type(crossed.predict_set(X[:1], budget=1.0)[0]).__name__ == "Sublevel"
+
+
+def test_calibrate_looks_at_the_parameters_when_nothing_was_fitted_here():
+    first, second = model_of(0), model_of(1)
+    sets = sl.LossSet(first).calibrate(X[TRAIN], Y[TRAIN, 0])
+    old = sets.budget_
+    sets.set_params(loss="absolute")
+    # The sets are still those that were calibrated ...
+    assert sets.predict_set(X[:1])[0].loss == sl.losses.Squared()
+    # ... until they are calibrated anew.
+    sets.calibrate(X[TRAIN], Y[TRAIN, 0])
+    assert sets.loss_ == sl.losses.Absolute()
+    assert sets.budget_ == pytest.approx(np.sqrt(old))
+    sets.set_params(model=second).calibrate(X[TRAIN], Y[TRAIN, 1])
+    assert sets.model_ is second
+    # What fit has trained is kept until the next fit.
+    trained = sl.LossSet(LinearRegression()).fit(X[TRAIN], Y[TRAIN])
+    trained.set_params(loss="absolute").calibrate(X[CAL], Y[CAL])
+    assert trained.loss_ == sl.losses.Squared()
+
+
+def test_asking_for_scores_settles_nothing():
+    sets = sl.LossSet(model_of(0))
+    squared = sets.scores(X[TRAIN], Y[TRAIN, 0])
+    absolute = sets.set_params(loss="absolute").scores(X[TRAIN], Y[TRAIN, 0])
+    assert absolute**2 == pytest.approx(squared)
+
+
+def test_score_is_minus_a_half_width():
+    assert "half-width" in sl.LossSet.score.__doc__
+    constant = sl.LossSet(lambda x: np.zeros((len(x), 1)))
+    y = np.tile([-1.0, 1.0], 150)
+    assert constant.score(X[TRAIN], y) == pytest.approx(-1.0)
+
+
 def test_combined_weights_are_mean_out_of_fold_losses():
     models = [LinearRegression(), LinearRegression()]
     sets = sl.LossSet(models, sl.losses.Combined(["squared", "absolute"]))
@@ -368,8 +419,89 @@ def test_cv_plus_protects_the_union_of_folds():
     members = [U.support(direction) for U in batch[0].sets]
     assert batch[:1].support(direction)[0] == pytest.approx(max(members))
     assert batch[:4].to_pandas().shape == (4, 9)
-    with pytest.raises(InvalidParameter, match="trains the model once a fold"):
+    with pytest.raises(InvalidParameter, match="cannot be trained here"):
         sl.LossSet(lambda x: x[:, :3]).calibrate(X[:40], Y[:40], 0.1, promise)
+
+
+def test_cv_plus_trains_the_model_itself():
+    promise = sl.guarantees.CVPlus(n_splits=20)
+    ready = LinearRegression().fit(X[TRAIN], Y[TRAIN])
+    for given in (ready, [Ridge(), ready], sl.ModelBlocks([ready])):
+        with pytest.raises(InvalidParameter, match=r"sklearn.base.clone\(model\)"):
+            sl.LossSet(given).calibrate(X[:40], Y[:40], 0.1, promise)
+    # Trained on other rows before, it speaks of the rows of CV+ afterwards.
+    sets = sl.LossSet(LinearRegression()).fit(X[TRAIN], Y[TRAIN])
+    sets.calibrate(X[TEST][:40], Y[TEST][:40], 0.1, promise)
+    fresh = LinearRegression().fit(X[TEST][:40], Y[TEST][:40])
+    assert sets.predict(X[:5]) == pytest.approx(fresh.predict(X[:5]))
+    assert sets.model_.coef_ == pytest.approx(fresh.coef_)
+
+
+def test_cv_plus_is_refused_before_anything_is_trained():
+    class Untouched(LinearRegression):
+        def fit(self, X, y):
+            raise AssertionError
+
+    sets = sl.LossSet(Untouched())
+    with pytest.raises(InvalidParameter, match=r"n_splits=7\) must divide"):
+        sets.calibrate(X[:40], Y[:40], 0.1, sl.guarantees.CVPlus(n_splits=7))
+    with pytest.raises(InvalidParameter, match="as many rows, got 40 and 39"):
+        sets.calibrate(X[:40], Y[:39], 0.1, sl.guarantees.CVPlus())
+    with pytest.raises(InvalidParameter, match="at least 2 rows"):
+        sets.calibrate(X[:1], Y[:1], 0.1, sl.guarantees.CVPlus())
+
+
+@pytest.mark.parametrize(
+    ("model", "loss"),
+    [
+        (LogisticRegression(), "cross_entropy"),
+        (LinearSVC(), "hinge"),
+        (
+            [LinearRegression(), LogisticRegression()],
+            sl.losses.Combined(["squared", "cross_entropy"]),
+        ),
+    ],
+    ids=["probabilities", "margins", "mixed"],
+)
+def test_cv_plus_with_a_class_that_one_fold_misses(model, loss):
+    labels = LABELS[:60].astype(object)
+    labels[7] = "unique"
+    outcome = labels
+    if isinstance(model, list):
+        outcome = pd.DataFrame({"demand": Y[:60, 0], "season": labels})
+    sets = sl.LossSet(model, loss)
+    sets.calibrate(X[:60], outcome, 0.2, sl.guarantees.CVPlus())
+    # Its own fold cannot have it in any set; the others are scored as usual.
+    assert sets.scores_[7] == np.inf
+    assert np.isfinite(np.delete(sets.scores_, 7)).all()
+    assert np.isfinite(sets.budget_)
+    batch = sets.predict_set(X[:6])
+    assert {U.dim for U in batch[0].sets} == {batch.outcomes.width}
+    assert "unique" in " ".join(sets.names_)
+    lower, upper = batch.bounds()
+    assert lower.shape == upper.shape == (6, batch.outcomes.width)
+    assert batch.contains(outcome[:6]).shape == (6,)
+
+
+def test_unions_answer_as_their_members_do():
+    promise = sl.guarantees.CVPlus(n_splits=20)
+    sets = sl.LossSet(LinearRegression()).calibrate(X[:40], Y[:40], 0.2, promise)
+    batch = sets.predict_set(X[TEST][:6])
+    direction = np.array([1.0, -2.0, 0.5])
+    worst = batch.worst_case(direction)
+    assert worst @ direction == pytest.approx(batch.support(direction))
+    assert worst[2] == pytest.approx(batch[2].worst_case(direction))
+    for rows in ([1, 3], np.array([1, 3]), np.arange(6) % 4 == 1, slice(1, 6, 4)):
+        part = batch[rows]
+        assert len(part) == 2
+        assert part.support(direction)[0] == batch.support(direction)[1]
+    assert batch[np.int64(2)].support(direction) == pytest.approx(
+        batch.support(direction)[2]
+    )
+    assert repr(batch) == (
+        "UnionBatch(6 sets of 3 components, unions of 20 folds, Squared, "
+        f"budget {sets.budget_:.4g})"
+    )
 
 
 # -- wrong turns ---------------------------------------------------------------------
@@ -406,6 +538,34 @@ def test_nan_prediction():
         sl.LossSet(lambda x: np.full((len(x), 1), np.nan)).calibrate(X[CAL], Y[CAL, 0])
 
 
+def test_columns_in_another_order():
+    frame = pd.DataFrame(Y[:, :2], columns=["demand", "price"])
+    other = frame[["price", "demand"]]
+    message = r"\['demand', 'price'\].*got \['price', 'demand'\]"
+    sets = sl.LossSet(LinearRegression()).fit(X[TRAIN], frame[TRAIN])
+    with pytest.raises(InvalidParameter, match=message):
+        sets.calibrate(X[CAL], other[CAL])
+    with pytest.raises(InvalidParameter, match=message):
+        sets.score(X[CAL], other[CAL])
+    # Arrays carry no names, and the names of fit stay.
+    sets.calibrate(X[CAL], Y[CAL, :2])
+    assert sets.names_ == ("demand", "price")
+    # Names given at calibration are kept too.
+    ready = LinearRegression().fit(X[TRAIN], Y[TRAIN, :2])
+    elsewhere = sl.LossSet(ready).calibrate(X[CAL], frame[CAL])
+    crossed = sl.LossSet(LinearRegression()).calibrate(
+        X[:40], frame[:40], guarantee=sl.guarantees.CVPlus(20)
+    )
+    for found in (sets, elsewhere, crossed):
+        with pytest.raises(InvalidParameter, match=message):
+            found.scores(X[CAL], other[CAL])
+        with pytest.raises(InvalidParameter, match=message):
+            found.predict_set(X[TEST]).contains(other[TEST])
+        assert found.predict_set(X[TEST]).contains(frame[TEST]).mean() > 0.7
+    # A new calibration may bring other names.
+    assert elsewhere.calibrate(X[CAL], other[CAL]).names_ == ("price", "demand")
+
+
 def test_unseen_class():
     sets = fitted("cross_entropy", LogisticRegression(), LABELS)
     labels = LABELS[CAL].astype(object)
@@ -429,9 +589,47 @@ def test_five_calibration_points():
         batch[0].volume()
 
 
-def test_training_data_used_again():
+@pytest.mark.parametrize(
+    "rows",
+    [np.arange(300), np.arange(300)[::-1], np.arange(100, 180), np.arange(200, 400)],
+    ids=["all", "reversed", "part", "half"],
+)
+def test_training_data_used_again(rows):
+    with pytest.raises(InvalidParameter, match=r"not trained on, got \d+ of"):
+        fitted().calibrate(X[rows], Y[rows])
+    frame = pd.DataFrame(X)
     with pytest.raises(InvalidParameter, match="not trained on"):
-        fitted().calibrate(X[TRAIN], Y[TRAIN])
+        fitted().calibrate(frame.iloc[rows], Y[rows].tolist())
+
+
+def test_data_that_repeats_by_nature_is_not_taken_for_training_data():
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 3, size=(600, 2))
+    labels = rng.integers(0, 2, size=600)
+    sets = sl.LossSet(LogisticRegression(), "cross_entropy").fit(
+        few[:300], labels[:300]
+    )
+    assert np.isfinite(sets.calibrate(few[300:], labels[300:]).budget_)
+    # A few rows in common are no reason to refuse.
+    overlap = np.arange(250, 450)
+    assert fitted().calibrate(X[overlap], Y[overlap]).budget_ > 0
+
+
+def test_what_cannot_be_hashed_is_not_checked():
+    sparse = scipy.sparse.csr_matrix(X)
+    sets = sl.LossSet(Ridge()).fit(sparse[TRAIN], Y[TRAIN])
+    assert sets.calibrate(sparse[CAL], Y[CAL]).budget_ > 0
+    assert mark_rows(sparse, Y) is None
+    assert mark_rows([[1, [2]], [3, [4, 5]]], [1.0, 2.0]) is None
+
+
+def test_a_million_rows_are_marked_in_a_moment():
+    x = np.random.default_rng(0).normal(size=(1_000_000, 10))
+    start = time.perf_counter()
+    marks = mark_rows(x, x[:, 0])
+    refuse_seen(marks, x[:10] + 1, x[:10, 0])
+    assert time.perf_counter() - start < 3
+    assert marks.nbytes == 8_000_000
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, np.nan, "a"])
@@ -451,6 +649,18 @@ def test_alpha_out_of_range(alpha):
 def test_unknown_loss(loss, message):
     with pytest.raises(InvalidParameter, match=message):
         fitted(loss)
+
+
+def test_a_mismatch_is_found_by_fit():
+    for loss, model, y, message in [
+        ("gaussian", LinearRegression(), Y, "needs a predicted spread"),
+        ("squared", LogisticRegression(), LABELS, "a classifier"),
+        ("cross_entropy", LinearRegression(), Y, "needs a classifier"),
+        ("cross_entropy", LinearSVC(), LABELS, "CalibratedClassifierCV"),
+        (sl.losses.Combined(["squared"] * 3), LinearRegression(), Y, "as many models"),
+    ]:
+        with pytest.raises(InvalidParameter, match=message):
+            sl.LossSet(model, loss).fit(X[TRAIN], y[TRAIN])
 
 
 def test_losses_and_models_that_do_not_fit():
@@ -479,6 +689,72 @@ def test_a_model_of_one_output_is_told_how_to_take_three():
     ) as caught:
         fitted("squared", GradientBoostingRegressor(n_estimators=2))
     assert "one model a column" in " ".join(caught.value.__notes__)
+    for bad in (X[TRAIN][:, 0], X[TRAIN] * np.nan):
+        with pytest.raises(ValueError, match=r"2D array|NaN") as caught:
+            sl.LossSet(LinearRegression()).fit(bad, Y[TRAIN])
+        assert not hasattr(caught.value, "__notes__")
+
+
+class Duck:
+    """Looks like an estimator, and is none of scikit-learn's."""
+
+    def fit(self, x, y):
+        self.mean = np.mean(y, axis=0)
+        return self
+
+    def predict(self, x):
+        return np.tile(self.mean, (len(x), 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (None, "must be an estimator.*got None"),
+        ("ridge", "must be an estimator.*got 'ridge'"),
+        (3, "must be an estimator.*got 3"),
+        ([], "non-empty list of these, got"),
+        (LinearRegression, r"got the class LinearRegression. Say LinearRegression\(\)"),
+        ([Ridge(), Ridge], r"got the class Ridge. Say Ridge\(\)"),
+        ([Ridge(), None], "got None"),
+        (StandardScaler(), "cannot predict"),
+        (Duck(), r"LossSet\(model.predict\)"),
+        (Duck().fit(X, Y), r"LossSet\(model.predict\)"),
+    ],
+)
+def test_what_is_no_model(model, message):
+    sets = sl.LossSet(model)
+    assert "LossSet" in repr(sets)
+    with pytest.raises(InvalidParameter, match=message):
+        sets.fit(X[TRAIN], Y[TRAIN])
+    with pytest.raises(InvalidParameter, match=message):
+        sets.calibrate(X[CAL], Y[CAL])
+    with pytest.raises(InvalidParameter, match=message):
+        sets.predict(X[CAL])
+
+
+def test_the_predict_function_of_a_duck():
+    duck = Duck().fit(X[TRAIN], Y[TRAIN])
+    assert sl.LossSet(duck.predict).calibrate(X[CAL], Y[CAL]).budget_ > 0
+
+
+def test_torch_modules_with_methods_of_estimators_are_torch_modules():
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return x[:, :2]
+
+        def fit(self, x, y):
+            raise AssertionError
+
+        def predict(self, x):
+            raise AssertionError
+
+    sets = sl.LossSet(Net()).fit(X[TRAIN], Y[TRAIN, :2])
+    sets.calibrate(X[CAL], Y[CAL, :2])
+    assert sets.predict(X[:3]) == pytest.approx(X[:3, :2], abs=1e-6)
+    with pytest.raises(InvalidParameter, match="cannot be trained here"):
+        sets.calibrate(X[:40], Y[:40, :2], guarantee=sl.guarantees.CVPlus())
 
 
 def test_bad_directions_and_rows():
@@ -489,8 +765,133 @@ def test_bad_directions_and_rows():
         batch.contains(Y[:3])
     with pytest.raises(IndexError):
         batch[4]
+    for bad in ([1.0, np.nan, 0.0], [1.0, np.inf, 0.0], ["a", "b", "c"]):
+        with pytest.raises(InvalidParameter, match=r"directions=\.\.\.\) must be"):
+            batch.support(bad)
+        with pytest.raises(InvalidParameter, match=r"directions=\.\.\.\) must be"):
+            batch.worst_case([bad] * 4)
+    with pytest.raises(InvalidParameter, match="different lengths"):
+        batch.support([[1.0], [1.0, 2.0]])
     assert len(list(batch)) == 4
     assert batch[-1].dim == 3
+    assert len(batch[[True, False, True, False]]) == len(batch[[0, 2]]) == 2
+    assert len(batch[[]]) == 0
+
+
+def test_infinite_budgets_of_numbers():
+    batch = fitted().predict_set(X[:3], budget=[1.0, np.inf, np.inf])
+    assert batch.support([1.0, 0.0, 0.0])[1:].tolist() == [np.inf, np.inf]
+    assert batch.support([0.0, 0.0, 0.0]).tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(Unbounded, match=r"Row 1.*the budget is inf"):
+        batch.worst_case([1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("model", "loss"),
+    [
+        (LogisticRegression(), "cross_entropy"),
+        (LinearSVC(), "hinge"),
+        ([LogisticRegression()], sl.losses.Combined(["cross_entropy"])),
+    ],
+)
+def test_labels_are_bounded_whatever_the_budget(model, loss):
+    sets = sl.LossSet(model, loss).fit(X[TRAIN], LABELS[TRAIN])
+    batch = sets.predict_set(X[:2], budget=[np.inf, -1.0])
+    lower, upper = batch.bounds()
+    assert lower[0].tolist() == [0.0] * 4
+    assert upper[0].tolist() == [1.0] * 4
+    assert upper[1].sum() == 1
+    direction = np.array([0.0, 3.0, 1.0, 2.0])
+    assert batch.worst_case(direction)[0].tolist() == [0, 1, 0, 0]
+    assert batch.support(direction)[0] == batch[0].support(direction) == 3
+
+
+def test_mixed_sets_at_infinite_budgets_answer_row_by_row():
+    model, loss, x, y = ROADS["mixed"]
+    sets = sl.LossSet(model, loss).fit(x[TRAIN], y[TRAIN])
+    batch = sets.predict_set(x[:2], budget=[np.inf, 3.0])
+    direction = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    found = [U.support(direction) for U in batch]
+    assert batch.support(direction) == pytest.approx(found)
+    with pytest.raises(Unbounded, match="Row 0"):
+        batch.worst_case(direction)
+
+
+def test_bounds_have_no_negative_zeros():
+    sets = sl.LossSet(LogisticRegression(), "cross_entropy").fit(
+        X[TRAIN], LABELS[TRAIN]
+    )
+    for bound in sets.predict_set(X[:5], budget=1.0).bounds():
+        assert not np.signbit(bound).any()
+
+
+def test_one_line_says_what_a_batch_is():
+    sets = fitted()
+    assert repr(sets.predict_set(X[:2], budget=[1.0, 2.0])) == (
+        "SetBatch(2 sets of 3 components, Squared, budgets 1 to 2)"
+    )
+    assert repr(sets.predict_set(X[:2], budget=1)) == (
+        "SetBatch(2 sets of 3 components, Squared, budget 1)"
+    )
+
+
+def test_components_of_one_name_are_all_shown():
+    frame = pd.DataFrame(Y[:, :2], columns=["demand", "demand"])
+    sets = sl.LossSet(LinearRegression()).fit(X[TRAIN], Y[TRAIN, :2])
+    table = sets.calibrate(X[CAL], frame[CAL]).predict_set(X[:2]).to_pandas()
+    assert table.shape == (2, 6)
+    assert table.to_numpy()[:, 4] == pytest.approx(sets.predict(X[:2])[:, 1])
+
+
+def test_lists_all_the_way():
+    x, y = X.tolist(), Y[:, :2].tolist()
+    for model in (LinearRegression(), [LinearRegression(), Ridge()]):
+        sets = sl.LossSet(model).fit(x[TRAIN], y[TRAIN]).calibrate(x[CAL], y[CAL])
+        batch = sets.predict_set(x[TEST])
+        assert batch.contains(y[TEST]).mean() > 0.75
+        assert batch[:3].to_pandas().shape == (3, 6)
+        assert batch[[4, 1]].to_pandas().index.tolist() == [0, 1]
+    labels = LABELS.tolist()
+    named = sl.LossSet(LogisticRegression(), "cross_entropy").fit(
+        x[TRAIN], labels[TRAIN]
+    )
+    assert named.calibrate(x[CAL], labels[CAL]).predict_set(x[:2])[0].dim == 4
+    crossed = sl.LossSet(LinearRegression()).calibrate(
+        x[:40], y[:40], guarantee=sl.guarantees.CVPlus(20)
+    )
+    assert crossed.predict_set(x[:2]).to_pandas().shape == (2, 6)
+
+
+def test_no_rows_give_no_sets_where_the_model_can():
+    sets = sl.LossSet(lambda x: x[:, :2]).calibrate(X[CAL], Y[CAL, :2])
+    batch = sets.predict_set(X[:0])
+    assert len(batch) == len(batch.support([1.0, 0.0])) == 0
+    assert batch.worst_case([1.0, 0.0]).shape == (0, 2)
+    assert batch.contains(Y[:0, :2]).shape == (0,)
+    assert batch.to_pandas().shape == (0, 6)
+    assert "no budgets" in repr(batch)
+    with pytest.raises(InvalidParameter, match="at least 1 row for LinearRegression"):
+        fitted().predict_set(X[:0], budget=1.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "got"),
+    [
+        (np.nan, "nan"),
+        ("3", "'3'"),
+        ("much", "'much'"),
+        ([1.0, np.nan], "nan in row 1"),
+        ([1.0, 2.0, 3.0], r"shape \(3,\)"),
+        ([1.0], r"shape \(1,\)"),
+        ([[1.0, 2.0]], r"shape \(1, 2\)"),
+        (["1", "2"], r"shape \(2,\)"),
+        ({"a": 1.0}, "a"),
+        (1j, "1j"),
+    ],
+)
+def test_budgets_that_are_none(budget, got):
+    with pytest.raises(InvalidParameter, match=rf"budget=\.\.\.\) must.*got.*{got}"):
+        fitted().predict_set(X[:2], budget=budget)
 
 
 def test_budget_can_be_overridden():

@@ -40,8 +40,8 @@ class Custom(Loss):
             raise InvalidParameter(
                 f"Custom(function=...) must be callable, got {self.function!r}."
             )
-        wants_spread = len(inspect.signature(self.function).parameters) > 2
-        object.__setattr__(self, "needs", "spread" if wants_spread else "location")
+        needs = "spread" if _required(self.function) > 2 else "location"
+        object.__setattr__(self, "needs", needs)
 
     def components(self, prediction: Any, outcome: Any) -> Array:
         """The loss as its only component, shape (..., 1)."""
@@ -64,14 +64,26 @@ class Custom(Loss):
     def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
         """The function's own expression, checked to be convex and scalar."""
         scale = getattr(prediction, "scale", None)
-        found = self._call(outcome, location_of(prediction), scale)
-        if not found.is_scalar() or not found.is_convex():
+        try:
+            found = self._call(outcome, location_of(prediction), scale)
+        except Exception as error:
+            raise InvalidParameter(
+                f"Custom(function=...) must take (y, location) or (y, location, scale) "
+                f"and be written with CVXPY atoms, got {type(error).__name__}: {error}"
+            ) from error
+        convex = isinstance(found, cp.Expression) and found.is_convex()
+        if not convex or not found.is_scalar():
             raise InvalidParameter(
                 f"Custom(function=...) must return a scalar that CVXPY knows to be "
-                f"convex in y, got {found} of shape {found.shape} and curvature "
-                f"{found.curvature}. Rewrite it with CVXPY's convex atoms."
+                f"convex in y, got {found}, of shape {np.shape(found)}. Rewrite it "
+                "with CVXPY's convex atoms."
             )
         return found
+
+    def check(self, prediction: Any) -> None:
+        """The function must accept an outcome and be convex in it."""
+        one = prediction if np.ndim(prediction.location) == 1 else prediction[0]
+        self.expression(one, cp.Variable(one.width))
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
@@ -90,3 +102,13 @@ class Custom(Loss):
         if self.needs == "location":
             return self.function(outcome, location)
         return self.function(outcome, location, scale)
+
+
+def _required(function: Callable[..., Any]) -> int:
+    """How many arguments must be given: defaults are the user's own business."""
+    parameters = inspect.signature(function).parameters.values()
+    positional = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    return sum(p.kind in positional and p.default is p.empty for p in parameters)

@@ -78,10 +78,8 @@ class Polytope(UncertaintySet):
         return bool(answer.status == 0)
 
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        # Rows of length one, in units of the outcome: tolerances mean the same for all.
-        length = np.linalg.norm(self.A, axis=1)
-        size = length * (float(np.abs(self.b / length).max()) or 1.0)
-        return [(self.A / size[:, None]) @ outcome <= self.b / size]
+        rows, bound, size = self._scaled()
+        return [(rows / size) @ outcome <= bound]
 
     def vertices(self) -> Array:
         """The corners, shape (n, dim), in no particular order.
@@ -106,10 +104,20 @@ class Polytope(UncertaintySet):
         slack = max(tol, 1e-12) * size
         return np.asarray((outcomes @ self.A.T <= self.b + slack).all(axis=1))
 
+    def _scaled(self) -> tuple[Array, Array, float]:
+        """Rows of length one, bounds in units of the outcome, and that unit.
+
+        A solver's tolerances then mean the same for every polytope.
+        """
+        length = np.linalg.norm(self.A, axis=1)
+        size = float(np.abs(self.b / length).max()) or 1.0
+        return self.A / length[:, None], self.b / (length * size), size
+
     def _worst_case(self, direction: Array) -> Array:
         length = float(np.linalg.norm(direction)) or 1.0
+        rows, bound, size = self._scaled()
         answer = _linprog(
-            -direction / length, bounds=(None, None), A_ub=self.A, b_ub=self.b
+            -direction / length, bounds=(None, None), A_ub=rows, b_ub=bound
         )
         if answer.status == 2:
             raise EmptySet(
@@ -125,7 +133,7 @@ class Polytope(UncertaintySet):
                 f"HIGHS stopped with status {answer.status} on the worst case over "
                 f"Polytope: {answer.message}"
             )
-        return np.asarray(answer.x, dtype=float)
+        return np.asarray(size * answer.x, dtype=float)
 
     def _basis(self) -> Array:
         return _Hull.of(self.A, self.b).basis
