@@ -14,6 +14,9 @@ Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 #: Calibration rows count as distinct, and so as recognisable, from this share on.
 DISTINCT = 0.9
 
+#: 2^64 over the golden ratio: multiplying by it spreads bits well.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 def mark_rows(X: Any, Y: Any) -> Hashes | None:
     """A hash of every row of X with its outcome, shape (n,).
@@ -28,13 +31,15 @@ def mark_rows(X: Any, Y: Any) -> Hashes | None:
     """
     if hasattr(X, "tocsr"):
         return None
-    from pandas import DataFrame
-    from pandas.util import hash_pandas_object
-
     try:
-        columns = [_plain(column) for column in (*_columns(X), *split_columns(Y))]
-        frame = DataFrame(dict(enumerate(columns)))
-        return np.asarray(hash_pandas_object(frame, index=False), dtype=np.uint64)
+        columns = [*_columns(X), *split_columns(Y)]
+        marks = np.zeros(len(columns[0]), dtype=np.uint64)
+        for column in columns:
+            marks ^= _bits(column)
+            marks *= _ODD
+            # A product carries upwards only; this lets high bits move low ones.
+            marks ^= marks >> np.uint64(32)
+        return marks
     except (TypeError, ValueError, RuntimeError):
         # The check is a courtesy: what cannot be hashed is not checked.
         return None
@@ -66,7 +71,12 @@ def _columns(X: Any) -> list[Any]:
     return list(array.reshape(len(array), -1).T)
 
 
-def _plain(column: Any) -> Any:
-    """Numbers as floats: 1 and 1.0 are the same outcome in an array and in a table."""
+def _bits(column: Any) -> Hashes:
+    """64 bits for each value: those of the float for a number, a hash for a word."""
     array = np.asarray(column)
-    return array.astype(float) if array.dtype.kind in "biuf" else array
+    if array.dtype.kind in "biuf":
+        # As floats 1 and 1.0 are the same; adding zero turns -0.0 into 0.0.
+        return (array.astype(np.float64) + 0.0).view(np.uint64)
+    from pandas.util import hash_array
+
+    return np.asarray(hash_array(array.astype(object)), dtype=np.uint64)

@@ -625,10 +625,10 @@ def test_what_cannot_be_hashed_is_not_checked():
 
 def test_a_million_rows_are_marked_in_a_moment():
     x = np.random.default_rng(0).normal(size=(1_000_000, 10))
-    start = time.perf_counter()
+    start = time.process_time()
     marks = mark_rows(x, x[:, 0])
     refuse_seen(marks, x[:10] + 1, x[:10, 0])
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert marks.nbytes == 8_000_000
 
 
@@ -676,9 +676,12 @@ def test_losses_and_models_that_do_not_fit():
         fitted("poisson").calibrate(X[CAL], Y[CAL])
     with pytest.raises(InvalidParameter, match="as many models"):
         fitted(sl.losses.Combined(["squared"] * 3, (1, 1, 1))).calibrate(X[CAL], Y[CAL])
-    concave = fitted(lambda y, m: -cp.sum_squares(y - m)).calibrate(X[CAL], Y[CAL])
+
+    def concave(y, location):
+        return -cp.sum_squares(y - location)
+
     with pytest.raises(InvalidParameter, match="convex"):
-        concave.predict_set(X[:1])[0].support([1, 0, 0])
+        fitted(concave).predict_set(X[:1], budget=1.0)[0].support([1, 0, 0])
     with pytest.raises(InvalidParameter, match="must be numeric"):
         fitted().calibrate(X[CAL], np.column_stack([LABELS, LABELS, LABELS])[CAL])
 

@@ -135,7 +135,7 @@ class Sublevel(UncertaintySet):
             return float(ball.volume())
         # A user's own function is evaluated outcome by outcome: fewer directions keep
         # this to a few seconds, at an error of a few per cent.
-        return polar_volume(self, 40_000 if self.loss.closed_form else 1_000)
+        return polar_volume(self, 16_000 if self.loss.closed_form else 500)
 
     def __repr__(self) -> str:
         return (

@@ -78,7 +78,7 @@ def hit_and_run(region: UncertaintySet, size: int, rng: np.random.Generator) -> 
     return points
 
 
-def polar_volume(region: UncertaintySet, directions: int = 40_000) -> float:
+def polar_volume(region: UncertaintySet, directions: int = 16_000) -> float:
     """Volume of a bounded convex set within its affine hull, to about one per cent.
 
     In polar coordinates the volume is that of the unit ball times the mean of
@@ -144,7 +144,7 @@ def _reach(region: UncertaintySet, center: Array, step: Array) -> Array:
     # further than sqrt(k) steps is inside.
     low = np.zeros(len(step))
     high = np.full(len(step), np.sqrt(step.shape[1]))
-    for _ in range(40):
+    for _ in range(30):
         half = (low + high) / 2
         inside = np.asarray(
             region._contains(center + half[:, None] * step, 0.0), dtype=bool
