@@ -17,6 +17,7 @@ PAGES = {
     "losses": ("Losses", sl.losses),
     "guarantees": ("Guarantees", sl.guarantees),
     "sets": ("Sets", sl.sets),
+    "robust": ("Robust problems", sl.robust),
     "predictions": ("Predictions", sl.predictions),
     "plots": ("Plots", sl.plots),
     "errors": ("Errors and warnings", sl.errors),

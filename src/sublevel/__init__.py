@@ -7,9 +7,10 @@ U = sets.predict_set(X_new)[0]
 
 from typing import Any
 
-from . import errors, guarantees, losses, predictions, sets
+from . import errors, guarantees, losses, predictions, robust, sets
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, SharedModel
+from .robust import RobustProblem, Uncertain
 
 __version__ = "0.1.0"
 
@@ -17,12 +18,15 @@ __all__ = [
     "LossSet",
     "ModelBlocks",
     "Prediction",
+    "RobustProblem",
     "SharedModel",
+    "Uncertain",
     "errors",
     "guarantees",
     "losses",
     "plots",
     "predictions",
+    "robust",
     "sets",
     "testing",
 ]

@@ -1,0 +1,108 @@
+"""From a constraint and its sets to the constraints of the robust counterpart.
+
+A row  constant(x) + y' coefficients(x) >= 0  holds for every y in U if and only if
+
+    support_U(-coefficients(x)) <= constant(x),
+
+one such condition a row, with the supports of independent sets added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+
+from ..epigraph import Epigraph
+from ..errors import NotRobustifiable
+from .cone_form import ConeForm, cone_form
+from .exactness import inexact_reason
+from .uncertain import Uncertain, uncertain_in
+
+#: Several uncertain parameters that share one set: their entries, one after another.
+Key = tuple[Uncertain, ...]
+
+
+@dataclass(frozen=True)
+class UncertainRow:
+    """One row that must hold for every outcome.
+
+    Attributes
+    ----------
+    constant : scalar expression, what the row is without the outcome
+    slopes : for each key, minus the coefficients of its entries: the direction in
+        which the outcome hurts, shape (dim,)
+    """
+
+    constant: cp.Expression
+    slopes: dict[Key, cp.Expression]
+
+    def counterpart(
+        self, bound: Callable[[Key, cp.Expression], Epigraph]
+    ) -> list[cp.Constraint]:
+        """The row for every outcome, given each set's support bound."""
+        bounds = [bound(key, slope) for key, slope in self.slopes.items()]
+        total = sum((b.value for b in bounds[1:]), bounds[0].value)
+        return [total <= self.constant, *(c for b in bounds for c in b.constraints)]
+
+
+@dataclass(frozen=True)
+class RobustConstraint:
+    """A user's constraint, taken apart: rows that are certain, rows that are not."""
+
+    written: Any
+    certain: list[cp.Constraint]
+    rows: list[UncertainRow]
+
+
+def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
+    """The rows of an uncertain constraint; NotRobustifiable where exactness is lost."""
+    if not constraint.is_dcp(dpp=True):
+        raise NotRobustifiable(
+            f"The constraint {constraint} cannot be made robust: {_not_dpp(constraint)}"
+        )
+    form = cone_form(constraint)
+    reason = inexact_reason(form)
+    if reason is not None:
+        raise NotRobustifiable(
+            f"The constraint {constraint} cannot be made robust: {reason}. "
+            "Rewrite it so that the outcome enters each row once and linearly."
+        )
+    certain, rows = [], []
+    uncertain = form.uncertain_rows()
+    constants = form.constants()
+    for cone in form.cones:
+        if not uncertain_in(cone.constraint):
+            certain.append(cone.constraint)
+            continue
+        for i in range(cone.rows.start, cone.rows.stop):
+            if uncertain[i]:
+                rows.append(UncertainRow(constants[i], _slopes(form, i, keys)))
+            else:
+                certain.append(constants[i] >= 0)
+    return RobustConstraint(constraint, certain, rows)
+
+
+def _slopes(form: ConeForm, row: int, keys: tuple[Key, ...]) -> dict[Key, Any]:
+    found = {}
+    for key in keys:
+        if any(parameter in form.parameters for parameter in key):
+            parts = [form.coefficients(parameter, row) for parameter in key]
+            found[key] = -cp.hstack(parts)
+    return found
+
+
+def _not_dpp(constraint: Any) -> str:
+    """Why CVXPY does not see the outcome enter linearly, and what to do."""
+    if not constraint.is_dcp():
+        return (
+            "CVXPY does not know it to be convex (DCP). See cvxpy.org for the rules, "
+            "and declare signs: sl.Uncertain(..., nonneg=True)."
+        )
+    return (
+        "the uncertain parameter does not enter linearly (DPP). Multiply it with "
+        "variables and constants only; give an ordinary parameter that multiplies it "
+        "a constant value instead."
+    )

@@ -1,0 +1,94 @@
+"""Whether cone rows can be made robust one by one without giving anything away.
+
+CVXPY writes a constraint as rows with auxiliary variables: t >= piece for a maximum,
+say. Made robust row by row, the auxiliary variables are fixed before the outcome is
+known, which is always safe, and exact as long as no row depends on the outcome twice:
+through its own coefficients, or through auxiliary variables that depend on it.
+
+    max(r @ x, r @ z) <= 1            exact: t depends on r, and 1 - t >= 0 uses only t
+    r @ x + max(r @ x, r @ z) <= 1    not exact: one row uses r and t, both uncertain
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .cone_form import ConeForm
+
+
+def inexact_reason(form: ConeForm) -> str | None:
+    """Why the rows cannot be made robust exactly, or None if they can."""
+    uncertain = form.uncertain_rows()
+    for cone in form.cones:
+        if not uncertain[cone.rows].any():
+            continue
+        if cone.kind == "zero":
+            return "an equality with uncertain coefficients fails for some outcome"
+        if cone.kind != "nonneg":
+            return (
+                f"uncertain data inside a cone ({cone.kind}): its worst case is not a "
+                "convex problem"
+            )
+    return _depends_twice(form, uncertain)
+
+
+def _depends_twice(form: ConeForm, uncertain: Any) -> str | None:
+    """Follow the outcome through the auxiliary variables, innermost first."""
+    auxiliary = _auxiliary_columns(form)
+    tainted = np.zeros(form.constant.shape[1], dtype=bool)
+    groups = sorted(_groups(form), key=lambda group: _newest(group, auxiliary))
+    for rows, signs in groups:
+        defined = _defined(rows, signs, auxiliary)
+        used = (signs != 0) & tainted & ~defined
+        sources = int(uncertain[rows].any()) + int(used.sum())
+        if sources > 1:
+            return (
+                "it depends on the outcome in a convex way, or in several places that "
+                "nature could not all make worst at once"
+            )
+        if sources == 1:
+            tainted |= defined
+    return None
+
+
+def _groups(form: ConeForm) -> list[tuple[Any, Any]]:
+    """(rows, sign of each column) of every nonneg row and every other cone."""
+    found = []
+    pattern = form.constant.tocsr()
+    for cone in form.cones:
+        rows = range(cone.rows.start, cone.rows.stop)
+        parts = [[i] for i in rows] if cone.kind == "nonneg" else [list(rows)]
+        for part in parts:
+            block = pattern[part].toarray()
+            # In a cone of several rows any sign may define; +1 marks presence.
+            signs = np.sign(block[0]) if len(part) == 1 else np.any(block != 0, axis=0)
+            found.append((np.array(part), signs.astype(float)))
+    return found
+
+
+def _auxiliary_columns(form: ConeForm) -> Any:
+    """Age of each column's auxiliary variable, 0 for the user's own: (columns,)."""
+    ages = np.zeros(form.constant.shape[1])
+    for variable, columns in form.columns:
+        if variable.id in form.auxiliary:
+            ages[columns] = variable.id
+    return ages
+
+
+def _newest(group: tuple[Any, Any], auxiliary: Any) -> float:
+    """Age of what the group defines; the constraint itself comes last."""
+    defined = _defined(*group, auxiliary)
+    return float(auxiliary[defined].max()) if defined.any() else np.inf
+
+
+def _defined(rows: Any, signs: Any, auxiliary: Any) -> Any:
+    """The auxiliary variables a group bounds from below.
+
+    In a row these are all with a positive sign: any of them may react to the outcome.
+    In a cone of several rows it is the newest, which was made for this cone.
+    """
+    present = np.where(signs > 0, auxiliary, 0.0)
+    least = present.max() if len(rows) > 1 else 0.5
+    return present >= max(least, 0.5)

@@ -1,0 +1,98 @@
+"""What can be made robust exactly is; what cannot is refused, never answered."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from sublevel.errors import NotRobustifiable
+from sublevel.robust import RobustProblem, Uncertain
+from sublevel.sets import Box, Ellipsoid
+
+W, Z = cp.Variable(3, nonneg=True), cp.Variable(3)
+T = cp.Variable()
+R = Uncertain(3, name="r")
+P = Uncertain(3, name="p", nonneg=True)
+M = Uncertain((2, 3), name="m")
+K = cp.Parameter(nonneg=True, value=2.0)
+S = cp.Variable((3, 3), PSD=True)
+
+EXACT = {
+    "linear": lambda: R @ W <= 1,
+    "linear-and-norm": lambda: R @ W + cp.norm(Z) <= 1,
+    "maximum": lambda: cp.max(cp.multiply(R, W)) <= 1,
+    "nested-maximum": lambda: (
+        cp.max(cp.hstack([cp.max(cp.multiply(R, W)), R @ Z])) <= 1
+    ),
+    "two-sided": lambda: cp.abs(R @ Z) <= 1,
+    "minimum": lambda: cp.min(cp.multiply(R, W)) >= -5,
+    "hinge": lambda: cp.pos(R @ Z - 1) <= 2,
+    "square-of-hinge": lambda: cp.square(cp.pos(R @ Z)) <= 4,
+    "costs-times-convex": lambda: P @ (W + 2 * cp.pos(Z - W)) <= 9,
+    "matrix": lambda: M @ Z <= 3,
+    "parameter-beside": lambda: R @ W + K * cp.sum(W) <= 5,
+    "affine-in-both": lambda: R @ W + cp.sum(R) <= 9,
+    "concave-beside": lambda: R @ W - cp.sum(cp.sqrt(W)) <= 1,
+    "certain-sum-of-maxima": lambda: R @ W + cp.max(W) + cp.sum_largest(Z, 2) <= 4,
+}
+
+# Twenty ways to ask for what has no exact counterpart.
+REFUSED = {
+    "norm": lambda: cp.norm(cp.multiply(R, W)) <= 1,
+    "norm-1": lambda: cp.norm1(cp.multiply(R, W)) <= 1,
+    "sum-of-maxima": lambda: cp.max(cp.multiply(R, W)) + cp.max(cp.multiply(R, Z)) <= 1,
+    "linear-plus-maximum": lambda: R @ W + cp.max(cp.multiply(R, Z)) <= 1,
+    "sum-of-hinges": lambda: cp.sum(cp.pos(R - Z)) <= 1,
+    "equality": lambda: R @ W == 1,
+    "log-sum-exp": lambda: cp.log_sum_exp(cp.multiply(R, W)) <= 1,
+    "exponential": lambda: cp.exp(R @ W) <= 3,
+    "quadratic": lambda: cp.sum_squares(cp.multiply(R, W)) <= 1,
+    "quadratic-over-linear": lambda: cp.quad_over_lin(R @ W, 1) + R @ Z <= 1,
+    "huber": lambda: cp.sum(cp.huber(R - Z)) <= 1,
+    "semidefinite": lambda: S >> cp.diag(cp.multiply(R, W)),
+    "second-order": lambda: cp.SOC(T, cp.multiply(R, W)),
+    "square-of-outcome": lambda: cp.square(R) @ W <= 1,
+    "product-of-outcomes": lambda: (R[0] * R[1]) * W[0] <= 1,
+    "outcome-in-denominator": lambda: W[0] / P[0] <= 1,
+    "parameter-times-outcome": lambda: (K * R) @ W <= 1,
+    "exponential-of-outcome": lambda: cp.exp(R) @ W <= 1,
+    "outcome-times-uncertain-hinge": lambda: P @ cp.pos(cp.multiply(R, Z)) <= 1,
+    "sum-largest": lambda: cp.sum_largest(cp.multiply(R, W), 2) <= 1,
+    "power": lambda: cp.power(R @ W, 4) <= 1,
+    "geometric-mean": lambda: cp.geo_mean(cp.multiply(P, W)) >= 1,
+}
+UNCERTAINTY = {
+    R: Ellipsoid([0.5, 0.2, 0.1], radius=0.2),
+    P: Box([0.1, 0.2, 0.1], [0.5, 0.6, 0.9]),
+    M: Box(np.full(6, -0.5), np.full(6, 1.0)),
+}
+
+
+def build(constraint):
+    bounded = [cp.abs(Z) <= 3, W <= 3, cp.abs(T) <= 3, cp.trace(S) <= 5]
+    goal = cp.Minimize(-cp.sum(W) - cp.sum(Z))
+    return RobustProblem(goal, [constraint, *bounded], UNCERTAINTY)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_constraints_hold_at_every_sampled_outcome_and_bind_at_one(name):
+    constraint = EXACT[name]()
+    decision = build(constraint).solve()
+    assert decision.status == "optimal"
+    rng = np.random.default_rng(0)
+    used = [p for p in constraint.parameters() if isinstance(p, Uncertain)]
+    worst = -np.inf
+    for _ in range(300):
+        for parameter in used:
+            drawn = UNCERTAINTY[parameter].sample(1, rng)[0]
+            parameter.value = drawn.reshape(parameter.shape, order="F")
+        worst = max(worst, float(np.max(constraint.violation())))
+    assert worst <= 1e-6
+    assert decision.audit.passed
+    assert decision.audit.violations[0] <= 1e-6
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_rest_is_refused_with_the_constraint_and_a_reason(name):
+    with pytest.raises(NotRobustifiable, match="cannot be made robust") as caught:
+        build(REFUSED[name]())
+    assert str(REFUSED[name]())[:12].split("(")[0].split(" ")[0] in str(caught.value)
