@@ -39,6 +39,11 @@ class UncertainRow:
     constant: cp.Expression
     slopes: dict[Key, cp.Expression]
 
+    def at(self, outcomes: dict[Key, Any]) -> cp.Expression:
+        """The row at given outcomes: what must not be negative."""
+        hurt = [slope @ outcomes[key] for key, slope in self.slopes.items()]
+        return self.constant - sum(hurt[1:], hurt[0])
+
     def counterpart(
         self, bound: Callable[[Key, cp.Expression], Epigraph]
     ) -> list[cp.Constraint]:

@@ -7,10 +7,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..errors import InvalidParameter, Unbounded
+from ..errors import InvalidParameter, NotRobustifiable, Unbounded
 from ..sets import Box, UncertaintySet
 from .audit import audit
-from .counterpart import Key, RobustConstraint, take_apart
+from .counterpart import Key, RobustConstraint, UncertainRow, take_apart
+from .cuts import solve_by_cuts
 from .decision import Decision
 from .solving import solve_checked
 from .support_bound import support_bound
@@ -50,26 +51,67 @@ class RobustProblem:
         self._goal = cp.Variable(name="worst case of the objective")
         self._certain, self._robust = self._take_apart()
 
-    def solve(self, X: Any = None, solver: str = "CLARABEL") -> Decision:
+    def solve(
+        self, X: Any = None, engine: str = "auto", solver: str | None = None
+    ) -> Decision:
         """The decision at one context (one row of X), or with set values only.
 
         Parameters
         ----------
         X : covariates of one context; not needed where every set is a value
-        solver : name of a solver CVXPY finds installed
+        engine : "auto", "dual" or "cuts"
+            The conic dual of the sets in one solve, or cutting planes with the sets'
+            own oracles. "auto" takes the dual, unless there are integer variables or
+            a set has no exact dual.
+        solver : name of a solver CVXPY finds installed, optional
+            By default CLARABEL, or HIGHS where there are integer variables.
         """
+        if engine not in ("auto", "dual", "cuts"):
+            raise InvalidParameter(
+                f"RobustProblem.solve(engine=...) must be 'auto', 'dual' or 'cuts', "
+                f"got {engine!r}."
+            )
         sets = self._sets_at(X)
-        conditions = list(self._certain)
-        for part in self._robust:
-            conditions += part.certain
-            for row in part.rows:
-                conditions += row.counterpart(
-                    lambda key, slope: support_bound(sets[key], slope)
-                )
+        integer = self._is_mixed_integer
+        solver = solver or ("HIGHS" if integer else "CLARABEL")
+        if engine == "auto" and (integer or not self._has_dual(sets)):
+            engine = "cuts"
+        solve = self._solve_cuts if engine == "cuts" else self._solve_dual
+        return audit(self, sets, solve(sets, solver))
+
+    def _solve_dual(self, sets: dict[Key, UncertaintySet], solver: str) -> str:
+        conditions = self._all_certain()
+        for row in self._rows():
+            conditions += row.counterpart(
+                lambda key, slope: support_bound(sets[key], slope)
+            )
+        return solve_checked(cp.Problem(self._bounded_goal(), conditions), solver)
+
+    def _solve_cuts(self, sets: dict[Key, UncertaintySet], solver: str) -> str:
+        goal, certain = self._bounded_goal(), self._all_certain()
+        return solve_by_cuts(goal, certain, self._rows(), sets, solver)
+
+    def _has_dual(self, sets: dict[Key, UncertaintySet]) -> bool:
+        try:
+            for region in sets.values():
+                support_bound(region, cp.Variable(region.dim))
+        except NotRobustifiable:
+            return False
+        return True
+
+    def _bounded_goal(self) -> Any:
         goal = self._goal if self._has_uncertain_objective else self.objective.args[0]
-        problem = cp.Problem(type(self.objective)(goal), conditions)
-        status = solve_checked(problem, solver)
-        return audit(self, sets, status)
+        return type(self.objective)(goal)
+
+    def _all_certain(self) -> list[Any]:
+        return self._certain + [c for part in self._robust for c in part.certain]
+
+    def _rows(self) -> list[UncertainRow]:
+        return [row for part in self._robust for row in part.rows]
+
+    @property
+    def _is_mixed_integer(self) -> bool:
+        return cp.Problem(self.objective, self.constraints).is_mixed_integer()  # type: ignore[no-any-return]
 
     @property
     def _has_uncertain_objective(self) -> bool:
