@@ -39,9 +39,11 @@ def _worst_outcome(row: Any, sets: dict[Any, Any]) -> tuple[float, dict[int, Any
     """Slack of a row at its worst outcome, and that outcome by parameter."""
     slack = float(row.constant.value)
     outcome = {}
-    for key, slope in row.slopes.items():
-        direction = np.asarray(slope.value, dtype=float)
-        worst = sets[key].worst_case(direction)
+    for key, region in sets.items():
+        # A parameter the row does not see may take any outcome of its set.
+        slope = row.slopes.get(key, np.zeros(region.dim))
+        direction = np.asarray(getattr(slope, "value", slope), dtype=float)
+        worst = region.worst_case(direction)
         slack -= float(direction @ worst)
         start = 0
         for parameter in key:

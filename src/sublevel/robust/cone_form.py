@@ -82,6 +82,12 @@ class ConeForm:
             return cp.Constant(np.zeros(parameter.size))
         return sp.vstack([m[[row]] for m in matrices]).tocsr() @ self.stacked
 
+    def active(self, parameter: Any, row: int) -> Any:
+        """Which entries of an uncertain parameter enter a row at all, shape (size,)."""
+        matrices = self.parameters.get(parameter, [])
+        found = [m.indptr[row + 1] > m.indptr[row] for m in matrices]
+        return np.array(found or [False] * parameter.size, dtype=bool)
+
     def uncertain_rows(self) -> Any:
         """Which rows any uncertain parameter enters, shape (rows,)."""
         found = np.zeros(self.constant.shape[0], dtype=bool)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 from ..epigraph import Epigraph
 from ..errors import NotRobustifiable
@@ -34,10 +35,12 @@ class UncertainRow:
     constant : scalar expression, what the row is without the outcome
     slopes : for each key, minus the coefficients of its entries: the direction in
         which the outcome hurts, shape (dim,)
+    active : for each key, which entries can be other than zero, shape (dim,)
     """
 
     constant: cp.Expression
     slopes: dict[Key, cp.Expression]
+    active: dict[Key, Any]
 
     def at(self, outcomes: dict[Key, Any]) -> cp.Expression:
         """The row at given outcomes: what must not be negative."""
@@ -45,10 +48,10 @@ class UncertainRow:
         return self.constant - sum(hurt[1:], hurt[0])
 
     def counterpart(
-        self, bound: Callable[[Key, cp.Expression], Epigraph]
+        self, bound: Callable[[Key, cp.Expression, Any], Epigraph]
     ) -> list[cp.Constraint]:
         """The row for every outcome, given each set's support bound."""
-        bounds = [bound(key, slope) for key, slope in self.slopes.items()]
+        bounds = [bound(k, slope, self.active[k]) for k, slope in self.slopes.items()]
         total = sum((b.value for b in bounds[1:]), bounds[0].value)
         return [total <= self.constant, *(c for b in bounds for c in b.constraints)]
 
@@ -84,19 +87,22 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
             continue
         for i in range(cone.rows.start, cone.rows.stop):
             if uncertain[i]:
-                rows.append(UncertainRow(constants[i], _slopes(form, i, keys)))
+                rows.append(_row(form, i, constants[i], keys))
             else:
                 certain.append(constants[i] >= 0)
     return RobustConstraint(constraint, certain, rows)
 
 
-def _slopes(form: ConeForm, row: int, keys: tuple[Key, ...]) -> dict[Key, Any]:
-    found = {}
+def _row(
+    form: ConeForm, row: int, constant: cp.Expression, keys: tuple[Key, ...]
+) -> UncertainRow:
+    slopes, active = {}, {}
     for key in keys:
-        if any(parameter in form.parameters for parameter in key):
+        enters = np.concatenate([form.active(parameter, row) for parameter in key])
+        if enters.any():
             parts = [form.coefficients(parameter, row) for parameter in key]
-            found[key] = -cp.hstack(parts)
-    return found
+            slopes[key], active[key] = -cp.hstack(parts), enters
+    return UncertainRow(constant, slopes, active)
 
 
 def _not_dpp(constraint: Any) -> str:

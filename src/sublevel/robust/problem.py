@@ -14,7 +14,7 @@ from .counterpart import Key, RobustConstraint, UncertainRow, take_apart
 from .cuts import solve_by_cuts
 from .decision import Decision
 from .solving import solve_checked
-from .support_bound import support_bound
+from .support_bound import row_bound, support_bound
 from .uncertain import Uncertain, uncertain_in
 
 
@@ -83,7 +83,7 @@ class RobustProblem:
         conditions = self._all_certain()
         for row in self._rows():
             conditions += row.counterpart(
-                lambda key, slope: support_bound(sets[key], slope)
+                lambda key, slope, active: row_bound(sets[key], slope, active)
             )
         return solve_checked(cp.Problem(self._bounded_goal(), conditions), solver)
 

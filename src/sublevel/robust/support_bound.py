@@ -33,6 +33,26 @@ from ..sets import (
 MOST_SCENARIOS = 500
 
 
+def row_bound(
+    region: UncertaintySet, direction: cp.Expression, active: Any
+) -> Epigraph:
+    """The support bound where only some entries of the direction can be non-zero.
+
+    Of independent blocks only those that enter are written down: a thousand rows, each
+    with its own block, stay a thousand terms.
+    """
+    if not isinstance(region, Product):
+        return support_bound(region, direction)
+    ends = np.cumsum([member.dim for member in region.sets])
+    blocks = np.split(np.arange(region.dim), ends[:-1])
+    bounds = [
+        support_bound(member, direction[block])
+        for member, block in zip(region.sets, blocks, strict=True)
+        if active[block].any()
+    ]
+    return _total(bounds, [])
+
+
 @singledispatch
 def support_bound(region: UncertaintySet, direction: cp.Expression) -> Epigraph:
     """Epigraph of the support function of a set at `direction`, shape (dim,).

@@ -196,7 +196,7 @@ def test_a_broken_counterpart_fails_the_audit(mutation, monkeypatch):
     mean = np.ones(3)
     region = sl.sets.Ellipsoid(mean, radius=0.5)
 
-    def broken(_, slope):
+    def broken(_, slope, active):
         from sublevel.epigraph import Epigraph
 
         reach = {
@@ -209,7 +209,7 @@ def test_a_broken_counterpart_fails_the_audit(mutation, monkeypatch):
 
     _, _, robust = portfolio(region)
     assert robust.solve().status == "optimal"
-    monkeypatch.setattr(problem, "support_bound", broken)
+    monkeypatch.setattr(problem, "row_bound", broken)
     _, _, mutant = portfolio(region)
     assert mutant.solve().status == "audit_failed"
 
@@ -218,8 +218,21 @@ def test_rows_add_up_the_supports_of_independent_sets():
     from sublevel.epigraph import Epigraph
 
     a, b = Uncertain(1, name="a"), Uncertain(1, name="b")
-    row = UncertainRow(
-        cp.Constant(5.0), {(a,): cp.Constant([1.0]), (b,): cp.Constant([2.0])}
-    )
-    (condition,) = row.counterpart(lambda key, slope: Epigraph(3 * cp.sum(slope)))
+    slopes = {(a,): cp.Constant([1.0]), (b,): cp.Constant([2.0])}
+    active = {(a,): np.ones(1, dtype=bool), (b,): np.ones(1, dtype=bool)}
+    row = UncertainRow(cp.Constant(5.0), slopes, active)
+    (condition,) = row.counterpart(lambda key, slope, on: Epigraph(3 * cp.sum(slope)))
     assert condition.violation() == pytest.approx(4.0)
+
+
+def test_rows_of_one_constraint_may_see_different_parameters():
+    a, b = Uncertain(2, name="a"), Uncertain((2, 1), name="b")
+    x = cp.Variable(2, nonneg=True)
+    stacked = cp.hstack([a @ x, b[:, 0] @ x]) <= np.array([1.0, 2.0])
+    regions = {a: sl.sets.Box([0, 0], [1, 2]), b: sl.sets.Box([0, 0], [2, 1])}
+    for engine in ("dual", "cuts"):
+        goal = cp.Maximize(cp.sum(x))
+        decision = RobustProblem(goal, [stacked, x <= 9], regions).solve(engine=engine)
+        # max x0 + x1 with x0 + 2 x1 <= 1 and 2 x0 + x1 <= 2.
+        assert decision.objective == pytest.approx(1.0, abs=1e-6)
+        assert decision.worst_case(b).shape == (2, 1)
