@@ -1,7 +1,8 @@
 """Recompute the worst case of a decision with the sets' own oracles.
 
 The solver's duals play no part. For each uncertain row the set's oracle names the worst
-outcome; the user's own expressions are then evaluated there.
+outcome; the user's own expressions are then evaluated at every one of these outcomes,
+and at extremes of the sets, and the worst value counts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from .uncertain import uncertain_in
 #: Relative gap, or violation, above which a decision does not pass.
 TOLERANCE = 1e-5
 
+Outcome = dict[int, Any]
+
 
 def audit(problem: Any, sets: dict[Any, Any], status: str) -> Decision:
     """The decision held by the problem's variables, with its audit."""
@@ -26,69 +29,96 @@ def audit(problem: Any, sets: dict[Any, Any], status: str) -> Decision:
     }
     if status != cp.OPTIMAL:
         return Decision(status, float("nan"), None, certificates)
-    slacks, worst = [], []
-    for part in problem._robust:
-        found = [_worst_outcome(row, sets) for row in part.rows]
-        slack, outcome = min(found, key=lambda pair: pair[0])
-        slacks.append(slack)
-        worst.append(outcome)
-    return _report(problem, certificates, slacks, worst)
-
-
-def _worst_outcome(row: Any, sets: dict[Any, Any]) -> tuple[float, dict[int, Any]]:
-    """Slack of a row at its worst outcome, and that outcome by parameter."""
-    slack = float(row.constant.value)
-    outcome = {}
-    for key, region in sets.items():
-        # A parameter the row does not see may take any outcome of its set.
-        slope = row.slopes.get(key, np.zeros(region.dim))
-        direction = np.asarray(getattr(slope, "value", slope), dtype=float)
-        worst = region.worst_case(direction)
-        slack -= float(direction @ worst)
-        start = 0
-        for parameter in key:
-            part = worst[start : start + parameter.size]
-            outcome[parameter.id] = part.reshape(parameter.shape, order="F")
-            start += parameter.size
-    return slack, outcome
-
-
-def _report(
-    problem: Any, certificates: Any, slacks: list[float], worst: list[Any]
-) -> Decision:
-    constraints = [part.written for part in problem._robust]
-    uncertain_goal = problem._has_uncertain_objective
-    promised = problem._goal.value if uncertain_goal else problem.objective.value
-    promised = float(np.asarray(promised).item())
-    violations = [_evaluate(c, y) for c, y in zip(constraints, worst, strict=True)]
-    objective, chosen = promised, None
-    if uncertain_goal:
-        violations.pop()
-        objective, chosen = _evaluate(problem.objective, worst[-1]), worst[-1]
+    outcomes = [_worst_outcome(row, sets) for row in problem._rows()]
+    outcomes += [_extreme(sets, sign) for sign in (1.0, -1.0)]
+    written = [c for c in problem.constraints if uncertain_in(c)]
+    found = [
+        max((_violation(c, y), i) for i, y in enumerate(outcomes)) for c in written
+    ]
+    violations = tuple(violation for violation, _ in found)
+    objective, at = _worst_objective(problem, outcomes)
+    binding = int(np.argmax(violations)) if violations else None
+    if at is None and binding is not None:
+        at = found[binding][1]
+    promised = _promised(problem)
     gap = abs(objective - promised) / (1 + abs(promised))
-    binding = int(np.argmin(slacks[: len(violations)])) if violations else None
-    if chosen is None and binding is not None:
-        chosen = worst[binding]
-    largest = max(violations, default=0.0)
-    passed = gap <= TOLERANCE and largest <= TOLERANCE * (1 + abs(promised))
-    found = Audit(objective, gap, tuple(violations), binding, passed)
+    sizes = [_size(part) for part in problem._robust[: len(written)]]
+    kept = all(v <= TOLERANCE * s for v, s in zip(violations, sizes, strict=True))
+    passed = gap <= TOLERANCE and kept
+    report = Audit(objective, gap, violations, binding, passed)
     values = {v.id: v.value for v in _variables(problem)}
+    worst = outcomes[at] if at is not None else {}
     status = cp.OPTIMAL if passed else "audit_failed"
-    return Decision(status, objective, found, certificates, values, chosen or {})
+    return Decision(status, objective, report, certificates, values, worst)
 
 
-def _evaluate(written: Any, outcome: dict[int, Any]) -> float:
-    """The user's objective, or the violation of a constraint, at an outcome."""
+def _worst_outcome(row: Any, sets: dict[Any, Any]) -> Outcome:
+    """The outcome that hurts a row most; any, for what the row does not see."""
+    found: Outcome = {}
+    for key, region in sets.items():
+        slope = row.slopes[key].value if key in row.slopes else np.zeros(region.dim)
+        found |= _by_parameter(key, region.worst_case(np.asarray(slope, dtype=float)))
+    return found
+
+
+def _extreme(sets: dict[Any, Any], sign: float) -> Outcome:
+    """An outcome that owes nothing to the rows: an extreme along the diagonal."""
+    found: Outcome = {}
+    for key, region in sets.items():
+        found |= _by_parameter(key, region.worst_case(sign * np.ones(region.dim)))
+    return found
+
+
+def _by_parameter(key: Any, worst: Any) -> Outcome:
+    found, start = {}, 0
+    for parameter in key:
+        part = worst[start : start + parameter.size]
+        found[parameter.id] = part.reshape(parameter.shape, order="F")
+        start += parameter.size
+    return found
+
+
+def _worst_objective(problem: Any, outcomes: list[Outcome]) -> tuple[float, int | None]:
+    """The objective's worst value over the outcomes, and which one it is."""
+    if not problem._has_uncertain_objective:
+        return _promised(problem), None
+    values = [_value(problem.objective, outcome) for outcome in outcomes]
+    worst = np.argmax if isinstance(problem.objective, cp.Minimize) else np.argmin
+    at = int(worst(values))
+    return values[at], at
+
+
+def _promised(problem: Any) -> float:
+    uncertain = problem._has_uncertain_objective
+    value = problem._goal.value if uncertain else problem.objective.value
+    return float(np.asarray(value).item())
+
+
+def _violation(constraint: Any, outcome: Outcome) -> float:
+    """How far the user's constraint is from holding at an outcome."""
+    return float(np.max(_at(constraint, outcome, lambda: np.abs(constraint.residual))))
+
+
+def _value(objective: Any, outcome: Outcome) -> float:
+    return float(np.asarray(_at(objective, outcome, lambda: objective.value)).item())
+
+
+def _at(written: Any, outcome: Outcome, evaluate: Any) -> Any:
+    """Evaluate at an outcome, and leave the parameters as they were."""
     before = {parameter: parameter.value for parameter in uncertain_in(written)}
     try:
         for parameter in before:
             parameter.value = parameter.project(outcome[parameter.id])
-        if isinstance(written, cp.Minimize | cp.Maximize):
-            return float(np.asarray(written.value).item())
-        return float(np.max(written.violation()))
+        return evaluate()
     finally:
         for parameter, value in before.items():
             parameter.value = value
+
+
+def _size(part: Any) -> float:
+    """Size of the numbers a constraint compares: what a violation is relative to."""
+    values = [abs(float(row.constant.value)) for row in part.rows]
+    return 1 + max(values, default=0.0)
 
 
 def _variables(problem: Any) -> list[Any]:

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 
+from ..errors import NotRobustifiable
 from .uncertain import Uncertain
 
 
@@ -104,6 +105,14 @@ def cone_form(constraint: Any) -> ConeForm:
     own = {variable.id for variable in problem.variables()}
     conic, _ = Dcp2Cone(quad_obj=False).apply(problem)
     program, _ = ConeMatrixStuffing(quad_obj=False).apply(conic)
+    known = {constraint.id for constraint in program.constraints}
+    lost = [c for c in conic.constraints if c.id not in known]
+    if lost or any(variable.is_complex() for variable in conic.variables()):
+        kinds = sorted({type(c).__name__ for c in lost}) or ["complex variables"]
+        raise NotRobustifiable(
+            f"The constraint {constraint} cannot be made robust: its cone form does "
+            f"not cover {', '.join(kinds)}. Write it with <=, >= and CVXPY's atoms."
+        )
     by_id = {variable.id: variable for variable in conic.variables()}
     columns = tuple(
         (by_id[i], slice(start, start + by_id[i].size))

@@ -85,6 +85,12 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
         if not uncertain_in(cone.constraint):
             certain.append(cone.constraint)
             continue
+        if cone.kind != "nonneg":
+            raise NotRobustifiable(
+                f"The constraint {constraint} cannot be made robust: a cone "
+                f"({cone.kind}) mentions the uncertain parameter without depending on "
+                "it. Rewrite it without the parameter."
+            )
         for i in range(cone.rows.start, cone.rows.stop):
             if uncertain[i]:
                 rows.append(_row(form, i, constants[i], keys))

@@ -45,7 +45,7 @@ def solve_by_cuts(
         if status != cp.OPTIMAL:
             return status
         found = [_separate(row, sets) for row in rows]
-        worst = max(violation for violation, _ in found)
+        worst = max((violation for violation, _ in found), default=0.0)
         if worst <= TOLERANCE:
             return status
         cuts += [cut for violation, cut in found if violation > TOLERANCE]

@@ -40,7 +40,7 @@ def _depends_twice(form: ConeForm, uncertain: Any) -> str | None:
     tainted = np.zeros(form.constant.shape[1], dtype=bool)
     groups = sorted(_groups(form), key=lambda group: _newest(group, auxiliary))
     for rows, signs in groups:
-        defined = _defined(rows, signs, auxiliary)
+        defined = _defined(signs, auxiliary)
         used = (signs != 0) & tainted & ~defined
         sources = int(uncertain[rows].any()) + int(used.sum())
         if sources > 1:
@@ -50,22 +50,31 @@ def _depends_twice(form: ConeForm, uncertain: Any) -> str | None:
             )
         if sources == 1:
             tainted |= defined
+    return _curved(form, tainted)
+
+
+def _curved(form: ConeForm, tainted: Any) -> str | None:
+    """A maximum of uncertain pieces may be compared and added, not bent further."""
+    for cone in form.cones:
+        columns = np.abs(form.constant[cone.rows]).sum(axis=0) > 0
+        if cone.kind != "nonneg" and (columns & tainted).any():
+            return (
+                f"a curved function ({cone.kind}) meets something that depends on the "
+                "outcome (give a curved part that is certain a variable, and a "
+                "constraint, of its own)"
+            )
     return None
 
 
 def _groups(form: ConeForm) -> list[tuple[Any, Any]]:
-    """(rows, sign of each column) of every nonneg row and every other cone."""
-    found = []
+    """(row, sign of each column) of every linear row."""
     pattern = form.constant.tocsr()
-    for cone in form.cones:
-        rows = range(cone.rows.start, cone.rows.stop)
-        parts = [[i] for i in rows] if cone.kind == "nonneg" else [list(rows)]
-        for part in parts:
-            block = pattern[part].toarray()
-            # In a cone of several rows any sign may define; +1 marks presence.
-            signs = np.sign(block[0]) if len(part) == 1 else np.any(block != 0, axis=0)
-            found.append((np.array(part), signs.astype(float)))
-    return found
+    return [
+        (np.array([i]), np.sign(pattern[[i]].toarray()[0]))
+        for cone in form.cones
+        if cone.kind == "nonneg"
+        for i in range(cone.rows.start, cone.rows.stop)
+    ]
 
 
 def _auxiliary_columns(form: ConeForm) -> Any:
@@ -78,17 +87,14 @@ def _auxiliary_columns(form: ConeForm) -> Any:
 
 
 def _newest(group: tuple[Any, Any], auxiliary: Any) -> float:
-    """Age of what the group defines; the constraint itself comes last."""
-    defined = _defined(*group, auxiliary)
+    """Age of what the row defines; the constraint itself comes last."""
+    defined = _defined(group[1], auxiliary)
     return float(auxiliary[defined].max()) if defined.any() else np.inf
 
 
-def _defined(rows: Any, signs: Any, auxiliary: Any) -> Any:
-    """The auxiliary variables a group bounds from below.
+def _defined(signs: Any, auxiliary: Any) -> Any:
+    """The auxiliary variables a row bounds from below: those with a positive sign.
 
-    In a row these are all with a positive sign: any of them may react to the outcome.
-    In a cone of several rows it is the newest, which was made for this cone.
+    Any of them may react to the outcome.
     """
-    present = np.where(signs > 0, auxiliary, 0.0)
-    least = present.max() if len(rows) > 1 else 0.5
-    return present >= max(least, 0.5)
+    return (signs > 0) & (auxiliary > 0)

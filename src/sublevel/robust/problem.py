@@ -7,8 +7,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..errors import InvalidParameter, NotRobustifiable, Unbounded
+from ..errors import EmptySet, InvalidParameter, NotRobustifiable, Unbounded
 from ..sets import Box, UncertaintySet
+from ..sets.emptiness import is_empty
 from .audit import audit
 from .counterpart import Key, RobustConstraint, UncertainRow, take_apart
 from .cuts import solve_by_cuts
@@ -177,6 +178,11 @@ def _set_at(key: Key, value: Any, X: Any) -> UncertaintySet:
         floor = np.where(signs, 0.0, -np.inf)
         if (value.bounds()[0] < floor).any():
             signed: UncertaintySet = value & Box(floor, np.full(size, np.inf))
+            if is_empty(signed):
+                raise EmptySet(
+                    f"The set for {name!r} has no outcome that is nonneg=True, as it "
+                    "was declared."
+                )
             return signed
     found: UncertaintySet = value
     return found

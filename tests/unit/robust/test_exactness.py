@@ -26,17 +26,31 @@ EXACT = {
     "two-sided": lambda: cp.abs(R @ Z) <= 1,
     "minimum": lambda: cp.min(cp.multiply(R, W)) >= -5,
     "hinge": lambda: cp.pos(R @ Z - 1) <= 2,
-    "square-of-hinge": lambda: cp.square(cp.pos(R @ Z)) <= 4,
     "costs-times-convex": lambda: P @ (W + 2 * cp.pos(Z - W)) <= 9,
     "matrix": lambda: M @ Z <= 3,
     "parameter-beside": lambda: R @ W + K * cp.sum(W) <= 5,
     "affine-in-both": lambda: R @ W + cp.sum(R) <= 9,
-    "concave-beside": lambda: R @ W - cp.sum(cp.sqrt(W)) <= 1,
     "certain-sum-of-maxima": lambda: R @ W + cp.max(W) + cp.sum_largest(Z, 2) <= 4,
 }
 
-# Twenty ways to ask for what has no exact counterpart.
+# Twenty and more ways to ask for what has no exact counterpart.
+
+
+def mentioned():
+    """The rows below the first do not depend on the outcome, but mention it."""
+    stacked = cp.bmat([[cp.reshape(R, (1, 3), order="F")], [np.eye(3)]]) @ Z
+    return cp.hstack([cp.norm(stacked[1:]) + stacked[0], R @ W]) <= 3
+
+
 REFUSED = {
+    "square-of-hinge": lambda: cp.square(cp.pos(R @ Z)) <= 4,
+    "cube-of-hinge-plus": lambda: cp.power(cp.pos(R @ Z), 3) + R @ W <= 4,
+    "logistic-of-maximum": lambda: cp.logistic(cp.maximum(R @ Z, 0)) + R @ W <= 4,
+    "huber-of-hinge": lambda: cp.huber(cp.pos(R @ Z)) + R @ W <= 4,
+    "log-of-minimum": lambda: R @ W + cp.log(1 + cp.minimum(R @ Z, 5)) >= 0,
+    "concave-beside": lambda: R @ W - cp.sum(cp.sqrt(W)) <= 1,
+    "root-of-minimum": lambda: cp.sqrt(cp.minimum(R @ Z, 5)) + R @ W >= 0,
+    "cone-that-mentions": mentioned,
     "norm": lambda: cp.norm(cp.multiply(R, W)) <= 1,
     "norm-1": lambda: cp.norm1(cp.multiply(R, W)) <= 1,
     "sum-of-maxima": lambda: cp.max(cp.multiply(R, W)) + cp.max(cp.multiply(R, Z)) <= 1,
@@ -96,3 +110,22 @@ def test_the_rest_is_refused_with_the_constraint_and_a_reason(name):
     with pytest.raises(NotRobustifiable, match="cannot be made robust") as caught:
         build(REFUSED[name]())
     assert str(REFUSED[name]())[:12].split("(")[0].split(" ")[0] in str(caught.value)
+
+
+def test_a_certain_curve_of_its_own_is_no_obstacle():
+    """R @ W - sum(sqrt(W)) <= 1, with a variable and a constraint for the curve."""
+    root = cp.Variable(3)
+    problem = RobustProblem(
+        cp.Maximize(cp.sum(W)),
+        [R @ W - cp.sum(root) <= 1, root <= cp.sqrt(W)],
+        UNCERTAINTY,
+    )
+    decision = problem.solve()
+    region, x = UNCERTAINTY[R], decision.value(W)
+    assert region.support(x) - np.sqrt(x).sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_cones_that_the_cone_form_does_not_cover_are_refused():
+    finite = cp.FiniteSet(R @ W, np.array([1.0, 2.0]))
+    with pytest.raises(NotRobustifiable, match="cannot be made robust"):
+        build(finite)

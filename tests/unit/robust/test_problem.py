@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
-from sublevel.errors import InvalidParameter, SolverFailed, Unbounded
+from sublevel.errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
 from sublevel.robust import RobustProblem, Uncertain, problem
 from sublevel.robust.counterpart import UncertainRow
 
@@ -236,3 +236,44 @@ def test_rows_of_one_constraint_may_see_different_parameters():
         # max x0 + x1 with x0 + 2 x1 <= 1 and 2 x0 + x1 <= 2.
         assert decision.objective == pytest.approx(1.0, abs=1e-6)
         assert decision.worst_case(b).shape == (2, 1)
+
+
+def test_the_audit_looks_at_every_row_of_every_constraint():
+    """An inner maximum off the active branch must not hide the worst outcome."""
+    r, s = Uncertain(2, name="r"), Uncertain(2, name="s")
+    i, b = cp.Variable(2, integer=True), cp.Variable(2, boolean=True)
+    region = sl.sets.Box([0.5, -1.0], [1.5, 1.0])
+    goal = cp.maximum(2 * cp.maximum(r @ i, 0), 10 + s @ b)
+    robust = RobustProblem(cp.Minimize(goal), [i == 1, b == 1], {r: region, s: region})
+    decision = robust.solve()
+    assert decision.status == "optimal"
+    assert decision.objective == pytest.approx(12.5, abs=1e-6)
+
+
+def test_an_outcome_that_is_mentioned_but_does_not_matter():
+    r, y = Uncertain(2, name="r"), cp.Variable()
+    x = cp.Variable(2)
+    region = sl.sets.Box([-1.0, -1.0], [1.0, 1.0])
+    idle = cp.hstack([r @ x, y])[1] <= 1
+    robust = RobustProblem(cp.Maximize(y), [idle, cp.abs(x) <= 1], {r: region})
+    for engine in ("dual", "cuts"):
+        assert robust.solve(engine=engine).objective == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_declared_sign_that_empties_the_set():
+    p, x = Uncertain(2, name="p", nonneg=True), cp.Variable(2, nonneg=True)
+    below = sl.sets.Box([-2.0, -2.0], [-1.0, -1.0])
+    with pytest.raises(EmptySet, match="'p' has no outcome that is nonneg"):
+        RobustProblem(cp.Minimize(p @ x), [x <= 1], {p: below}).solve()
+
+
+def test_violations_are_relative_to_their_constraint():
+    """A large objective must not excuse a violated constraint."""
+    r, x = Uncertain(1, name="r"), cp.Variable(1)
+    region = sl.sets.Box([1.0], [2.0])
+    robust = RobustProblem(cp.Maximize(1e6 * cp.sum(x)), [r @ x <= 3], {r: region})
+    assert robust.solve().audit.passed
+    x.value = np.array([1.51])
+    from sublevel.robust.audit import audit
+
+    assert audit(robust, robust._sets_at(None), cp.OPTIMAL).status == "audit_failed"
