@@ -21,13 +21,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, require_nonnegative
-from .base import UncertaintySet
-from .simplex import ROUNDING, as_probabilities, on_simplex, simplex_basis
+from ..checks import Array
+from .probability_ball import ProbabilityBall
+from .simplex import ROUNDING, on_simplex, simplex_basis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KLBall(UncertaintySet):
+class KLBall(ProbabilityBall):
     """Probability vectors p of divergence D(p || probabilities) at most `radius`.
 
     Parameters
@@ -46,23 +46,6 @@ class KLBall(UncertaintySet):
     array([1., 0.])
     """
 
-    probabilities: Array
-    radius: float
-
-    def __post_init__(self) -> None:
-        nominal = as_probabilities("KLBall", self.probabilities)
-        require_nonnegative("KLBall", radius=self.radius)
-        object.__setattr__(self, "probabilities", nominal)
-        object.__setattr__(self, "radius", float(self.radius))
-
-    @property
-    def dim(self) -> int:
-        return self.probabilities.size
-
-    @property
-    def is_bounded(self) -> bool:
-        return True
-
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == 0:
             return [outcome == self.probabilities]
@@ -74,9 +57,6 @@ class KLBall(UncertaintySet):
             divergence = cp.rel_entr(outcome[on], self.probabilities[on])
             conditions.append(cp.sum(divergence) <= self.radius)
         return conditions
-
-    def __repr__(self) -> str:
-        return f"KLBall(dim={self.dim}, radius={self.radius:.6g})"
 
     @property
     def _active(self) -> np.ndarray[Any, Any]:

@@ -14,13 +14,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, require_nonnegative
-from .base import UncertaintySet
-from .simplex import ROUNDING, as_probabilities, on_simplex, simplex_basis
+from ..checks import Array
+from .probability_ball import ProbabilityBall
+from .simplex import ROUNDING, on_simplex, simplex_basis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VariationBall(UncertaintySet):
+class VariationBall(ProbabilityBall):
     """Probability vectors within a 1-norm distance of `probabilities`.
 
     Parameters
@@ -36,23 +36,6 @@ class VariationBall(UncertaintySet):
     array([0.45, 0.3 , 0.25])
     """
 
-    probabilities: Array
-    radius: float
-
-    def __post_init__(self) -> None:
-        nominal = as_probabilities("VariationBall", self.probabilities)
-        require_nonnegative("VariationBall", radius=self.radius)
-        object.__setattr__(self, "probabilities", nominal)
-        object.__setattr__(self, "radius", float(self.radius))
-
-    @property
-    def dim(self) -> int:
-        return self.probabilities.size
-
-    @property
-    def is_bounded(self) -> bool:
-        return True
-
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == 0:
             return [outcome == self.probabilities]
@@ -60,9 +43,6 @@ class VariationBall(UncertaintySet):
         if self.radius < 2:
             conditions.append(cp.norm1(outcome - self.probabilities) <= self.radius)
         return conditions
-
-    def __repr__(self) -> str:
-        return f"VariationBall(dim={self.dim}, radius={self.radius:.6g})"
 
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
         distance = np.abs(outcomes - self.probabilities).sum(axis=1)
