@@ -12,7 +12,7 @@ import numpy as np
 from ..checks import Array
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall, aligned
-from .base import location_of, per_row
+from .base import Slots, location_of, per_row
 from .separable import SteepLoss
 
 
@@ -43,13 +43,16 @@ class Absolute(SteepLoss):
         width = excess * self._weights(location)
         return cp.norm1(cp.multiply(1 / width, outcome - location))
 
-    def counterpart(
-        self, prediction: Any, budget: Any, direction: cp.Expression
-    ) -> Epigraph:
-        """Prediction'v + budget max_j weight_j |v_j|."""
-        location = location_of(prediction)
-        steep = cp.norm_inf(cp.multiply(self._weights(location), direction))
-        return Epigraph(location @ direction + budget * steep)
+    def slots(self, prediction: Any, budget: Any) -> Slots:
+        """The location, and how far the set reaches from it by component."""
+        location = np.asarray(location_of(prediction), dtype=float)
+        reach = per_row(budget) * self._weights(location)
+        return {"location": location, "reach": np.broadcast_to(reach, location.shape)}
+
+    def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
+        """Prediction'v + max_j reach_j |v_j|."""
+        reach = cp.norm_inf(cp.multiply(slots["reach"], direction))
+        return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any

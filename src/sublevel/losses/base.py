@@ -22,7 +22,13 @@ from ..conic import maximise
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall
-from ..predictions import AnyPrediction, Needs
+from ..predictions import AnyPrediction, Needs, Prediction
+
+#: What a robust counterpart knows of a context: numbers, or CVXPY parameters.
+Slots = dict[str, Any]
+
+#: Slots with one number a component.
+COMPONENTWISE = ("location", "scale", "reach")
 
 
 class Loss(ABC):
@@ -149,15 +155,53 @@ class Loss(ABC):
     def counterpart(
         self, prediction: Any, budget: Any, direction: cp.Expression
     ) -> Epigraph:
-        """An upper bound on the support, for a solver: exact at its least value.
+        """An upper bound on the support, for a solver: exact at its least value."""
+        return self.bound(self.slots(prediction, budget), direction)
+
+    def slots(self, prediction: Any, budget: Any) -> Slots:
+        """The numbers of a context that `bound` is written in, by name.
+
+        Arrays of shape (..., m) under the names in COMPONENTWISE, (...) otherwise;
+        they broadcast over contexts as predictions do.
+        """
+        found = {"location": np.asarray(location_of(prediction), dtype=float)}
+        if getattr(prediction, "scale", None) is not None:
+            found["scale"] = np.asarray(prediction.scale, dtype=float)
+        floor = self.floor(prediction)
+        above = np.where(np.isfinite(floor), floor, 0.0)
+        return {**found, "budget": np.asarray(budget, dtype=float) - above}
+
+    def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
+        """The counterpart in terms of its slots: arrays, or CVXPY parameters.
 
             support(v) = min over u >= 0 of  budget * u + u * loss*(v / u),
 
         with one multiplier u for all components (Ben-Tal, den Hertog & Vial 2015).
+        With parameters the expression follows CVXPY's DPP rules, so that one compiled
+        program serves every context.
         """
         multiplier = cp.Variable(nonneg=True)
-        dual = self.conjugate(direction, multiplier, prediction)
-        return Epigraph(budget * multiplier + dual.value, dual.constraints)
+        said = Prediction(slots["location"], slots.get("scale"))
+        dual = self.excess_conjugate(direction, multiplier, said)
+        return Epigraph(slots["budget"] * multiplier + dual.value, dual.constraints)
+
+    def excess_conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """`conjugate` of the loss less its floor; the same where the floor is 0."""
+        return self.conjugate(slope, multiplier, prediction)
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether `bound` also takes CVXPY parameters: whether it can be compiled."""
+        return self.exact_dual
+
+    def narrowed(self, entries: Any) -> Loss | None:
+        """The loss of some components alone, where the others cannot matter to a
+        direction that does not see them; None where they can.
+        """
+        del entries
+        return None
 
     def _one_by_one(self, prediction: Any, budget: Any, direction: Any) -> Array:
         directions = np.atleast_2d(direction)
@@ -170,6 +214,15 @@ class Loss(ABC):
                 for i in range(rows)
             ]
         )
+
+
+def conjugate_bound(
+    loss: Loss, prediction: Any, budget: Any, direction: cp.Expression
+) -> Epigraph:
+    """The counterpart straight from the conjugate, floor and all."""
+    multiplier = cp.Variable(nonneg=True)
+    dual = loss.conjugate(direction, multiplier, prediction)
+    return Epigraph(budget * multiplier + dual.value, dual.constraints)
 
 
 def conic_worst_case(

@@ -19,8 +19,8 @@ import numpy as np
 from ..checks import Array, as_vector
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
-from ..predictions import JointPrediction
-from .base import Loss
+from ..predictions import JointPrediction, Prediction
+from .base import Loss, Slots, conjugate_bound
 from .labels import LabelLoss, split_blocks
 from .mixture import mix_labels
 from .shared_budget import share_budget
@@ -104,6 +104,44 @@ class Combined(Loss):
         ]
         value = sum((dual.value for dual in duals[1:]), duals[0].value)
         return Epigraph(value, [c for dual in duals for c in dual.constraints])
+
+    def counterpart(
+        self, prediction: Any, budget: Any, direction: cp.Expression
+    ) -> Epigraph:
+        """By the conjugate; where there are labels, of their relaxation."""
+        if self.exact_dual:
+            return super().counterpart(prediction, budget, direction)
+        return conjugate_bound(self, prediction, budget, direction)
+
+    def slots(self, prediction: Any, budget: Any) -> Slots:
+        """The blocks' locations and spreads, numbered, and the budget they share."""
+        found = {}
+        for k, (loss, _, said, _) in enumerate(
+            self._blocks(prediction, prediction.point)
+        ):
+            parts = Loss.slots(loss, said, 0.0)
+            found |= {f"{k}.{name}": v for name, v in parts.items() if name != "budget"}
+        above = np.asarray(budget, dtype=float) - self.floor(prediction)
+        return {**found, "budget": above}
+
+    def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
+        """One multiplier for all blocks: they share the budget."""
+        multiplier = cp.Variable(nonneg=True)
+        parts = tuple(
+            Prediction(slots[f"{k}.location"], slots.get(f"{k}.scale"))
+            for k in range(len(self.losses))
+        )
+        duals = [
+            loss.excess_conjugate(v, multiplier / w, said)
+            for loss, w, said, v in self._blocks(JointPrediction(parts), direction)
+        ]
+        value = sum((dual.value for dual in duals), slots["budget"] * multiplier)
+        return Epigraph(value, [c for dual in duals for c in dual.constraints])
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether every block's."""
+        return all(loss.has_slots for loss in self.losses)
 
     def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
         """The blocks' domains."""

@@ -94,6 +94,11 @@ class Custom(Loss):
         support = cp.suppfunc(point, [inside])
         return Epigraph(support(cp.hstack([slope, -multiplier])))
 
+    @property
+    def has_slots(self) -> bool:
+        """No: nothing is known of how the function uses its arguments."""
+        return False
+
     def floor(self, prediction: Any) -> Array:
         """Not known: an empty set is found out when it is used."""
         return np.full(np.shape(location_of(prediction))[:-1], -np.inf)

@@ -18,7 +18,7 @@ import numpy as np
 from ..checks import Array
 from ..epigraph import Epigraph
 from ..label_oracle import best_labels
-from .base import Loss
+from .base import Loss, conjugate_bound
 
 #: Probabilities below this count as this: an impossible class must not make the score
 #: of a calibration point infinite.
@@ -76,6 +76,12 @@ class LabelLoss(Loss):
         blocks = split_blocks(slope, costs)
         most = [cp.max(v - c * multiplier) for v, c in zip(blocks, costs, strict=True)]
         return Epigraph(sum(most[1:], most[0]))
+
+    def counterpart(
+        self, prediction: Any, budget: Any, direction: cp.Expression
+    ) -> Epigraph:
+        """Of the relaxation to the simplex: safe, not exact."""
+        return conjugate_bound(self, prediction, budget, direction)
 
     def floor(self, prediction: Any) -> Array:
         """Cost of the likeliest labels."""

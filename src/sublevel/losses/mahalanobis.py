@@ -15,7 +15,7 @@ from ..checks import Array, as_matrix
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall, aligned
-from .base import Loss, location_of, per_row
+from .base import Loss, Slots, location_of, per_row
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,16 @@ class Mahalanobis(Loss):
         whiten = np.linalg.inv(np.sqrt(excess) * self.factor)
         return cp.sum_squares(whiten @ (outcome - location_of(prediction)))
 
-    def counterpart(
-        self, prediction: Any, budget: Any, direction: cp.Expression
-    ) -> Epigraph:
-        """Prediction'v + sqrt(budget) ||L'v||."""
-        reach = np.sqrt(budget) * cp.norm(self.factor.T @ direction, 2)
-        return Epigraph(location_of(prediction) @ direction + reach)
+    def slots(self, prediction: Any, budget: Any) -> Slots:
+        """The location and the radius."""
+        location = np.asarray(location_of(prediction), dtype=float)
+        radius = np.broadcast_to(np.sqrt(budget), location.shape[:-1])
+        return {"location": location, "radius": radius}
+
+    def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
+        """Prediction'v + radius ||L'v||."""
+        reach = cp.norm(slots["radius"] * (self.factor.T @ direction), 2)
+        return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any

@@ -8,6 +8,8 @@ than calm ones, and where the radius would be imaginary the set would be empty. 
 the set is the prediction alone, which can only add coverage.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +19,7 @@ import numpy as np
 from ..checks import Array
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall
-from .base import Loss
+from .base import Loss, Slots
 from .gaussian import Gaussian
 
 _STANDARD = Gaussian()
@@ -57,12 +59,24 @@ class NLL(Loss):
         """The gaussian's: the log variances are the floor."""
         return _STANDARD.unit_expression(prediction, outcome, excess)
 
-    def counterpart(
-        self, prediction: Any, budget: Any, direction: cp.Expression
-    ) -> Epigraph:
+    def slots(self, prediction: Any, budget: Any) -> Slots:
         """The gaussian's, at the budget left."""
-        left = self._left(prediction, budget)
-        return _STANDARD.counterpart(prediction, left, direction)
+        return _STANDARD.slots(prediction, self._left(prediction, budget))
+
+    def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
+        """The gaussian's."""
+        return _STANDARD.bound(slots, direction)
+
+    def excess_conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+    ) -> Epigraph:
+        """The gaussian's: the log variances are the floor."""
+        return _STANDARD.conjugate(slope, multiplier, prediction)
+
+    def narrowed(self, entries: Any) -> NLL:
+        """Itself: the log variances are paid before any slot is filled."""
+        del entries
+        return self
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any

@@ -9,7 +9,7 @@ slope is weight_j v_j / u, and u is found so that the losses add up to the budge
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,12 @@ class SeparableLoss(Loss):
         location = location_of(prediction)
         self._check_width(np.shape(location)[-1])
         return np.asarray(self.penalty(prediction, outcome) / self._weights(location))
+
+    def narrowed(self, entries: Any) -> SeparableLoss:
+        """The same penalties of some of the components."""
+        if self.weights is None:
+            return self
+        return replace(self, weights=tuple(np.asarray(self.weights)[entries]))
 
     def check(self, prediction: Any) -> None:
         """The weights must be one a component."""

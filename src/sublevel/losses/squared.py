@@ -14,7 +14,7 @@ import numpy as np
 from ..checks import Array
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall, aligned
-from .base import location_of, per_row
+from .base import Slots, location_of, per_row
 from .separable import SeparableLoss
 
 
@@ -57,13 +57,16 @@ class Squared(SeparableLoss):
         residual = outcome - location_of(prediction)
         return cp.sum_squares(cp.multiply(1 / width, residual))
 
-    def counterpart(
-        self, prediction: Any, budget: Any, direction: cp.Expression
-    ) -> Epigraph:
-        """Prediction'v + sqrt(budget) ||sqrt(W) v||."""
-        stretched = cp.multiply(self.spread(prediction), direction)
-        reach = np.sqrt(budget) * cp.norm(stretched, 2)
-        return Epigraph(location_of(prediction) @ direction + reach)
+    def slots(self, prediction: Any, budget: Any) -> Slots:
+        """The location, and how far the set reaches from it by component."""
+        location = np.asarray(location_of(prediction), dtype=float)
+        reach = per_row(np.sqrt(budget)) * self.spread(prediction)
+        return {"location": location, "reach": np.broadcast_to(reach, location.shape)}
+
+    def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
+        """Prediction'v + ||reach v||."""
+        reach = cp.norm(cp.multiply(slots["reach"], direction), 2)
+        return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any

@@ -56,8 +56,7 @@ def _worst_outcome(row: Any, sets: dict[Any, Any]) -> Outcome:
     """The outcome that hurts a row most; any, for what the row does not see."""
     found: Outcome = {}
     for key, region in sets.items():
-        slope = row.slopes[key].value if key in row.slopes else np.zeros(region.dim)
-        found |= _by_parameter(key, region.worst_case(np.asarray(slope, dtype=float)))
+        found |= _by_parameter(key, region.worst_case(row.direction(key)))
     return found
 
 

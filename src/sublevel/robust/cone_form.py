@@ -41,23 +41,52 @@ class Cone:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """A list of value * parameter[entry] * variable[column], each in one row.
+
+    Sorted by row; all arrays are of shape (terms,).
+    """
+
+    row: Any
+    column: Any
+    entry: Any
+    value: Any
+
+    def of_row(self, row: int) -> Terms:
+        """The terms of one row."""
+        at = slice(*np.searchsorted(self.row, [row, row + 1]))
+        return Terms(self.row[at], self.column[at], self.entry[at], self.value[at])
+
+    def matrix(self, size: int, width: int) -> Any:
+        """What multiplies each of `size` entries, as sparse rows over the columns."""
+        where = (self.entry, self.column)
+        return sp.csr_array((self.value, where), shape=(size, width))
+
+
+@dataclass(frozen=True)
 class ConeForm:
-    """Rows of one constraint.
+    """Rows of one constraint: an affine function of variables, for every parameter.
 
     Attributes
     ----------
-    columns : variables in the order of the matrices' columns, with their slices
+    columns : variables in the order of the matrices' columns, with their slices; the
+        last column of every matrix is the constant
     auxiliary : ids of the variables that are not the user's
     constant : sparse (rows, columns + 1), the part without parameters
-    parameters : parameter -> list of sparse matrices, one an entry (column-major)
+    parameters : parameter -> Terms, what multiplies its entries
     cones : which rows lie in which cone
     """
 
     columns: tuple[tuple[Any, slice], ...]
     auxiliary: frozenset[int]
     constant: Any
-    parameters: dict[Any, list[Any]]
+    parameters: dict[Any, Terms]
     cones: tuple[Cone, ...]
+
+    @property
+    def width(self) -> int:
+        """Number of columns, the constant included."""
+        return int(self.constant.shape[1])
 
     @property
     def stacked(self) -> cp.Expression:
@@ -65,37 +94,40 @@ class ConeForm:
         parts = [cp.vec(variable, order="F") for variable, _ in self.columns]
         return cp.hstack([*parts, np.ones(1)])
 
-    def constants(self) -> cp.Expression:
-        """The rows without the uncertain parameters, shape (rows,)."""
-        stacked = self.stacked
-        rows = self.constant @ stacked
-        for parameter, matrices in self.parameters.items():
-            if not isinstance(parameter, Uncertain):
-                entries = cp.vec(parameter, order="F")
-                terms = [entries[k] * (m @ stacked) for k, m in enumerate(matrices)]
-                rows = rows + sum(terms[1:], terms[0])
-        return rows
+    def certain_matrix(self, row: int) -> Any:
+        """The row without the uncertain parameters at the others' values: sparse."""
+        found = self.constant[[row]]
+        for parameter, terms in self.ordinary(row):
+            values = np.ravel(parameter.value, order="F")[terms.entry]
+            where = (np.zeros(len(values), dtype=int), terms.column)
+            found = found + sp.csr_array(
+                (values * terms.value, where), shape=(1, self.width)
+            )
+        return found
 
-    def coefficients(self, parameter: Any, row: int) -> cp.Expression:
-        """What multiplies each entry of an uncertain parameter in a row."""
-        matrices = self.parameters.get(parameter)
-        if matrices is None:
-            return cp.Constant(np.zeros(parameter.size))
-        return sp.vstack([m[[row]] for m in matrices]).tocsr() @ self.stacked
+    def certain(self, row: int, stacked: cp.Expression) -> cp.Expression:
+        """The same as an expression in which the other parameters stay parameters."""
+        found = (self.constant[[row]] @ stacked)[0]
+        for parameter, terms in self.ordinary(row):
+            matrix = terms.matrix(parameter.size, self.width)
+            found = found + cp.vec(parameter, order="F") @ (matrix @ stacked)
+        return found
 
-    def active(self, parameter: Any, row: int) -> Any:
-        """Which entries of an uncertain parameter enter a row at all, shape (size,)."""
-        matrices = self.parameters.get(parameter, [])
-        found = [m.indptr[row + 1] > m.indptr[row] for m in matrices]
-        return np.array(found or [False] * parameter.size, dtype=bool)
+    def ordinary(self, row: int) -> list[tuple[Any, Terms]]:
+        """The parameters nature does not choose that enter a row."""
+        found = [
+            (parameter, terms.of_row(row))
+            for parameter, terms in self.parameters.items()
+            if not isinstance(parameter, Uncertain)
+        ]
+        return [(parameter, terms) for parameter, terms in found if terms.entry.size]
 
     def uncertain_rows(self) -> Any:
         """Which rows any uncertain parameter enters, shape (rows,)."""
         found = np.zeros(self.constant.shape[0], dtype=bool)
-        for parameter, matrices in self.parameters.items():
+        for parameter, terms in self.parameters.items():
             if isinstance(parameter, Uncertain):
-                for matrix in matrices:
-                    found |= np.diff(matrix.tocsr().indptr) > 0
+                found[terms.row] = True
         return found
 
 
@@ -118,29 +150,32 @@ def cone_form(constraint: Any) -> ConeForm:
         (by_id[i], slice(start, start + by_id[i].size))
         for i, start in sorted(program.var_id_to_col.items(), key=lambda item: item[1])
     )
-    shape = (program.constr_size, program.x.size + 1)
-    tensor = sp.csc_array(program.A)
-
-    def matrix(column: int) -> Any:
-        flat = tensor[:, [column]].tocoo()
-        position = flat.coords[0]
-        where = (position % shape[0], position // shape[0])
-        return sp.csr_array((flat.data, where), shape=shape)
-
-    parameters = {
-        parameter: [
-            matrix(program.param_id_to_col[parameter.id] + k)
-            for k in range(parameter.size)
-        ]
-        for parameter in program.parameters
-    }
+    constant, parameters = _terms(program)
     return ConeForm(
         columns,
         frozenset(by_id) - own,
-        matrix(tensor.shape[1] - 1),
+        constant,
         parameters,
         _cones(program.constraints, {c.id: c for c in conic.constraints}),
     )
+
+
+def _terms(program: Any) -> tuple[Any, dict[Any, Terms]]:
+    """The constant matrix and the terms of every parameter."""
+    shape = (program.constr_size, program.x.size + 1)
+    tensor = sp.coo_array(program.A)
+    position, slot = tensor.coords
+    row, column, value = position % shape[0], position // shape[0], tensor.data
+    last = slot == tensor.shape[1] - 1
+    constant = sp.csr_array((value[last], (row[last], column[last])), shape=shape)
+    order = np.argsort(row, kind="stable")
+    parameters = {}
+    for parameter in program.parameters:
+        entry = slot[order] - program.param_id_to_col[parameter.id]
+        own = order[(entry >= 0) & (entry < parameter.size)]
+        entry = slot[own] - program.param_id_to_col[parameter.id]
+        parameters[parameter] = Terms(row[own], column[own], entry, value[own])
+    return constant, parameters
 
 
 def _cones(constraints: list[Any], written: dict[int, Any]) -> tuple[Cone, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ..epigraph import Epigraph
 from ..errors import NotRobustifiable
@@ -32,28 +33,47 @@ class UncertainRow:
 
     Attributes
     ----------
+    form : the cone form it belongs to
+    index : which of the form's rows it is
     constant : scalar expression, what the row is without the outcome
-    slopes : for each key, minus the coefficients of its entries: the direction in
-        which the outcome hurts, shape (dim,)
-    active : for each key, which entries can be other than zero, shape (dim,)
+    slopes : for each key, minus the coefficients of those of its entries that enter:
+        the direction in which the outcome hurts, shape (entries,)
+    entries : for each key, which of its entries enter, sorted, shape (entries,)
     """
 
+    form: ConeForm
+    index: int
     constant: cp.Expression
     slopes: dict[Key, cp.Expression]
-    active: dict[Key, Any]
+    entries: dict[Key, Any]
 
     def at(self, outcomes: dict[Key, Any]) -> cp.Expression:
         """The row at given outcomes: what must not be negative."""
-        hurt = [slope @ outcomes[key] for key, slope in self.slopes.items()]
+        hurt = [
+            slope @ outcomes[key][self.entries[key]]
+            for key, slope in self.slopes.items()
+        ]
         return self.constant - sum(hurt[1:], hurt[0])
+
+    def direction(self, key: Key) -> Any:
+        """The direction that hurts, at the variables' values, for all of a key."""
+        found = np.zeros(sum(parameter.size for parameter in key))
+        if key in self.slopes:
+            found[self.entries[key]] = self.slopes[key].value
+        return found
 
     def counterpart(
         self, bound: Callable[[Key, cp.Expression, Any], Epigraph]
     ) -> list[cp.Constraint]:
         """The row for every outcome, given each set's support bound."""
-        bounds = [bound(k, slope, self.active[k]) for k, slope in self.slopes.items()]
+        bounds = [bound(k, slope, self.entries[k]) for k, slope in self.slopes.items()]
         total = sum((b.value for b in bounds[1:]), bounds[0].value)
         return [total <= self.constant, *(c for b in bounds for c in b.constraints)]
+
+    def slope_matrix(self, key: Key) -> Any:
+        """The slopes of a key as sparse rows over the form's columns."""
+        rows = _coefficients(self.form, self.index, key)
+        return -rows[self.entries[key]]
 
 
 @dataclass(frozen=True)
@@ -80,7 +100,7 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
         )
     certain, rows = [], []
     uncertain = form.uncertain_rows()
-    constants = form.constants()
+    stacked = form.stacked
     for cone in form.cones:
         if not uncertain_in(cone.constraint):
             certain.append(cone.constraint)
@@ -93,22 +113,34 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
             )
         for i in range(cone.rows.start, cone.rows.stop):
             if uncertain[i]:
-                rows.append(_row(form, i, constants[i], keys))
+                rows.append(_row(form, i, stacked, keys))
             else:
-                certain.append(constants[i] >= 0)
+                certain.append(form.certain(i, stacked) >= 0)
     return RobustConstraint(constraint, certain, rows)
 
 
 def _row(
-    form: ConeForm, row: int, constant: cp.Expression, keys: tuple[Key, ...]
+    form: ConeForm, index: int, stacked: cp.Expression, keys: tuple[Key, ...]
 ) -> UncertainRow:
-    slopes, active = {}, {}
+    slopes, entries = {}, {}
     for key in keys:
-        enters = np.concatenate([form.active(parameter, row) for parameter in key])
-        if enters.any():
-            parts = [form.coefficients(parameter, row) for parameter in key]
-            slopes[key], active[key] = -cp.hstack(parts), enters
-    return UncertainRow(constant, slopes, active)
+        rows = _coefficients(form, index, key)
+        enters = np.flatnonzero(np.diff(rows.indptr))
+        if enters.size:
+            slopes[key], entries[key] = -rows[enters] @ stacked, enters
+    constant = form.certain(index, stacked)
+    return UncertainRow(form, index, constant, slopes, entries)
+
+
+def _coefficients(form: ConeForm, index: int, key: Key) -> Any:
+    """What multiplies each entry of a key in a row: sparse, over the form's columns."""
+    terms = [
+        form.parameters[parameter].of_row(index).matrix(parameter.size, form.width)
+        if parameter in form.parameters
+        else sp.csr_array((parameter.size, form.width))
+        for parameter in key
+    ]
+    return sp.vstack(terms, format="csr")
 
 
 def _not_dpp(constraint: Any) -> str:

@@ -70,10 +70,7 @@ def _ones(region: Any) -> Any:
 
 def _separate(row: UncertainRow, sets: dict[Key, Any]) -> tuple[float, Any]:
     """Relative violation of a row at its worst outcome, and the cut there."""
-    outcomes = {
-        key: sets[key].worst_case(np.asarray(slope.value, dtype=float))
-        for key, slope in row.slopes.items()
-    }
+    outcomes = {key: sets[key].worst_case(row.direction(key)) for key in row.slopes}
     value = row.at(outcomes)
     size = 1 + abs(float(row.constant.value))
     return -float(value.value) / size, value >= 0

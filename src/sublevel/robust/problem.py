@@ -84,7 +84,7 @@ class RobustProblem:
         conditions = self._all_certain()
         for row in self._rows():
             conditions += row.counterpart(
-                lambda key, slope, active: row_bound(sets[key], slope, active)
+                lambda key, slope, entries: row_bound(sets[key], slope, entries)
             )
         return solve_checked(cp.Problem(self._bounded_goal(), conditions), solver)
 

@@ -13,9 +13,11 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ..epigraph import Epigraph
 from ..errors import NotRobustifiable, Unbounded
+from ..losses.base import COMPONENTWISE
 from ..sets import (
     AffineImage,
     Box,
@@ -34,23 +36,74 @@ MOST_SCENARIOS = 500
 
 
 def row_bound(
-    region: UncertaintySet, direction: cp.Expression, active: Any
+    region: UncertaintySet, direction: cp.Expression, entries: Any
 ) -> Epigraph:
-    """The support bound where only some entries of the direction can be non-zero.
+    """The support bound in a direction that sees only some entries of the outcome.
 
-    Of independent blocks only those that enter are written down: a thousand rows, each
-    with its own block, stay a thousand terms.
+    `direction` is of shape (entries,). Entries that no direction sees are left out
+    where the set allows: a thousand rows, each with its own, stay a thousand terms.
     """
-    if not isinstance(region, Product):
+    if isinstance(region, Product):
+        return _product_bound(region, direction, entries)
+    if isinstance(region, Sublevel):
+        slots = region.loss.slots(region.prediction, _finite_budget(region))
+        return slots_bound(region.loss, slots, direction, entries, region.dim)
+    if len(entries) == region.dim:
         return support_bound(region, direction)
+    narrow = _narrowed(region, entries)
+    if narrow is not None:
+        return support_bound(narrow, direction)
+    return support_bound(region, spread_out(direction, entries, region.dim))
+
+
+def slots_bound(
+    loss: Any, slots: Any, direction: cp.Expression, entries: Any, dim: int
+) -> Epigraph:
+    """The same for a loss, from the numbers (or parameters) of a context."""
+    narrow = loss if len(entries) == dim else loss.narrowed(entries)
+    if narrow is None:
+        direction = spread_out(direction, entries, dim)
+    elif len(entries) < dim:
+        slots = {k: v[entries] if k in COMPONENTWISE else v for k, v in slots.items()}
+    found: Epigraph = (narrow or loss).bound(slots, direction)
+    return found
+
+
+def spread_out(direction: cp.Expression, entries: Any, dim: int) -> cp.Expression:
+    """The direction with zeros for the entries it does not see, shape (dim,)."""
+    where = (entries, np.arange(len(entries)))
+    shape = (dim, len(entries))
+    return sp.csr_array((np.ones(len(entries)), where), shape=shape) @ direction
+
+
+def _narrowed(region: UncertaintySet, entries: Any) -> UncertaintySet | None:
+    """The set's shadow on some entries, where it is a set of the same kind."""
+    if isinstance(region, Box):
+        return Box(region.lower[entries], region.upper[entries])
+    if isinstance(region, Ellipsoid | L1Ball) and region.scale.ndim == 1:
+        scale = region.scale[entries]
+        return type(region)(region.center[entries], scale, region.radius)
+    return None
+
+
+def _product_bound(region: Product, direction: Any, entries: Any) -> Epigraph:
     ends = np.cumsum([member.dim for member in region.sets])
-    blocks = np.split(np.arange(region.dim), ends[:-1])
-    bounds = [
-        support_bound(member, direction[block])
-        for member, block in zip(region.sets, blocks, strict=True)
-        if active[block].any()
-    ]
+    block = np.searchsorted(ends, entries, side="right")
+    bounds = []
+    for k in np.unique(block).tolist():
+        start = ends[k] - region.sets[k].dim
+        mine = np.flatnonzero(block == k)
+        bounds.append(row_bound(region.sets[k], direction[mine], entries[mine] - start))
     return _total(bounds, [])
+
+
+def _finite_budget(region: Sublevel) -> float:
+    if region.effective_budget == inf:
+        raise Unbounded(
+            "The worst case is infinite: the budget is inf. Calibrate with more data, "
+            "or at a larger alpha."
+        )
+    return region.effective_budget
 
 
 @singledispatch
@@ -100,13 +153,8 @@ def _(region: Box, direction: cp.Expression) -> Epigraph:
 
 @support_bound.register
 def _(region: Sublevel, direction: cp.Expression) -> Epigraph:
-    if region.effective_budget == inf:
-        raise Unbounded(
-            "The worst case is infinite: the budget is inf. Calibrate with more data, "
-            "or at a larger alpha."
-        )
     found: Epigraph = region.loss.counterpart(
-        region.prediction, region.effective_budget, direction
+        region.prediction, _finite_budget(region), direction
     )
     return found
 

@@ -219,8 +219,8 @@ def test_rows_add_up_the_supports_of_independent_sets():
 
     a, b = Uncertain(1, name="a"), Uncertain(1, name="b")
     slopes = {(a,): cp.Constant([1.0]), (b,): cp.Constant([2.0])}
-    active = {(a,): np.ones(1, dtype=bool), (b,): np.ones(1, dtype=bool)}
-    row = UncertainRow(cp.Constant(5.0), slopes, active)
+    entries = {(a,): np.arange(1), (b,): np.arange(1)}
+    row = UncertainRow(None, 0, cp.Constant(5.0), slopes, entries)
     (condition,) = row.counterpart(lambda key, slope, on: Epigraph(3 * cp.sum(slope)))
     assert condition.violation() == pytest.approx(4.0)
 
