@@ -109,13 +109,13 @@ class Combined(Loss):
         self, prediction: Any, budget: Any, direction: cp.Expression
     ) -> Epigraph:
         """By the conjugate; where there are labels, of their relaxation."""
-        if self.exact_dual:
+        if self.has_slots:
             return super().counterpart(prediction, budget, direction)
         return conjugate_bound(self, prediction, budget, direction)
 
     def slots(self, prediction: Any, budget: Any) -> Slots:
         """The blocks' locations and spreads, numbered, and the budget they share."""
-        found = {}
+        found: Slots = {}
         for k, (loss, _, said, _) in enumerate(
             self._blocks(prediction, prediction.point)
         ):

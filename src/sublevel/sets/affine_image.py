@@ -65,10 +65,10 @@ class AffineImage(UncertaintySet):
     def dim(self) -> int:
         return len(self.matrix)
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         factor = cp.Variable(self.set.dim)
         image = outcome == self.matrix @ factor + self.offset
-        return [image, *self.set.constraints(factor)]
+        return [image, *self.set._constraints(factor)]
 
     def __repr__(self) -> str:
         return f"AffineImage({self.set!r}, dim={self.dim})"
@@ -108,7 +108,7 @@ class AffineImage(UncertaintySet):
         near = gap <= self._slack(outcome[None, :], tol)[0]
         try:
             rest = np.zeros(self.set.dim)
-            maximise(rest, factor, [near, *self.set.constraints(factor)], "AffineImage")
+            maximise(rest, factor, [near, *self.set._constraints(factor)], "AffineImage")
         except EmptySet:
             return False
         return True

@@ -1,14 +1,14 @@
 """What every uncertainty set can do, and how it does it when it has no closed form.
 
 A set is only data: it references no model and no problem. A new set provides `dim`,
-`constraints` and `_contains`; everything else has a default that is exact up to the
+`_constraints` and `_contains`; everything else has a default that is exact up to the
 solver's tolerance (worst case) or the Monte-Carlo error (volume), and is overridden
 where a closed form exists.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from ..checks import Array, as_outcomes, as_vector
 from ..conic import maximise
 from ..errors import InvalidParameter, Unbounded
+from .exports import Exports
 from .uniform import hit_and_run, middle, polar_volume
 
 if TYPE_CHECKING:
@@ -29,21 +30,12 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-7
 
 
-class UncertaintySet(ABC):
+class UncertaintySet(Exports):
     """A set of outcomes y of shape (dim,).
 
     Subclasses are frozen dataclasses. Directions are vectors of shape (dim,);
     outcomes are of shape (dim,) or (n, dim).
     """
-
-    @property
-    @abstractmethod
-    def dim(self) -> int:
-        """Number of components of an outcome."""
-
-    @abstractmethod
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        """CVXPY constraints that say `outcome`, of shape (dim,), is in the set."""
 
     @abstractmethod
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
@@ -123,7 +115,7 @@ class UncertaintySet(ABC):
     def _worst_case(self, direction: Array) -> Array:
         outcome = cp.Variable(self.dim)
         owner = type(self).__name__
-        return maximise(direction, outcome, self.constraints(outcome), owner)
+        return maximise(direction, outcome, self._constraints(outcome), owner)
 
     def _support(self, direction: Array) -> float:
         try:

@@ -60,7 +60,7 @@ class Box(UncertaintySet):
     def is_bounded(self) -> bool:
         return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         size = self._size
         below = np.flatnonzero(np.isfinite(self.lower))
         above = np.flatnonzero(np.isfinite(self.upper))

@@ -71,7 +71,7 @@ class Budget(UncertaintySet):
     def is_bounded(self) -> bool:
         return True
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         moves = np.flatnonzero((self.deviation > 0) & (self.gamma > 0))
         stays = np.setdiff1d(np.arange(self.dim), moves)
         conditions = []

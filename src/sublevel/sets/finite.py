@@ -45,7 +45,7 @@ class Finite(UncertaintySet):
     def is_bounded(self) -> bool:
         return True
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """Exact, with one boolean variable a point: for mixed-integer solvers."""
         chosen = cp.Variable(len(self.points), boolean=True)
         return [outcome == self.points.T @ chosen, cp.sum(chosen) == 1]

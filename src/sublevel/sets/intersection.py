@@ -57,8 +57,8 @@ class Intersection(UncertaintySet):
     def is_bounded(self) -> bool:
         return any(member.is_bounded for member in self.sets) or super().is_bounded
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        return [c for member in self.sets for c in member.constraints(outcome)]
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        return [c for member in self.sets for c in member._constraints(outcome)]
 
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
         inside = [member._contains(outcomes, tol) for member in self.sets]
@@ -73,7 +73,7 @@ class Intersection(UncertaintySet):
             return self._as_union()._worst_case(direction)
         shift, scale = self._frame()
         unit = cp.Variable(self.dim)
-        conditions = self.constraints(shift + cp.multiply(scale, unit))
+        conditions = self._constraints(shift + cp.multiply(scale, unit))
         if _is_discrete(conditions) and not all(map(_is_linear, conditions)):
             raise InvalidParameter(
                 "Intersection(sets=...) must not combine many labels or points with a "

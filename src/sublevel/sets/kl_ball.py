@@ -46,7 +46,7 @@ class KLBall(ProbabilityBall):
     array([1., 0.])
     """
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == 0:
             return [outcome == self.probabilities]
         on, off = np.flatnonzero(self._active), np.flatnonzero(~self._active)

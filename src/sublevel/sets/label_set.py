@@ -125,7 +125,7 @@ class LabelSet(UncertaintySet):
         """
         return Polytope(*self._prices.inequalities())
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """Exact, with one boolean variable a class: for mixed-integer solvers."""
         label = cp.Variable(self.dim, boolean=True)
         return [

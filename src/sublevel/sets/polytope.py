@@ -77,7 +77,7 @@ class Polytope(UncertaintySet):
         answer = _linprog(np.zeros(len(unit)), unit.T, np.zeros(self.dim), (1, None))
         return bool(answer.status == 0)
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         rows, bound, size = self._scaled()
         return [(rows / size) @ outcome <= bound]
 

@@ -51,12 +51,12 @@ class Product(UncertaintySet):
     def is_bounded(self) -> bool:
         return all(member.is_bounded for member in self.sets)
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         ends = np.cumsum([member.dim for member in self.sets])
         return [
             condition
             for member, end in zip(self.sets, ends, strict=True)
-            for condition in member.constraints(outcome[end - member.dim : end])
+            for condition in member._constraints(outcome[end - member.dim : end])
         ]
 
     def bounds(self) -> tuple[Array, Array]:

@@ -66,7 +66,7 @@ class StretchedBall(UncertaintySet):
     def is_bounded(self) -> bool:
         return self.radius < inf
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == inf:
             return []
         if self.radius == 0:

@@ -81,7 +81,7 @@ class Sublevel(UncertaintySet):
         found = self.loss.radius(self.effective_budget)
         return None if found is None else float(found)
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """Loss at most the budget, in units of the set, and the loss's own domain."""
         if self.effective_budget == inf:
             return list(self.loss.domain(self.prediction, outcome))

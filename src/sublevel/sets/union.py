@@ -59,7 +59,7 @@ class Union(UncertaintySet):
     def is_bounded(self) -> bool:
         return all(member.is_bounded for member in self.sets)
 
-    def constraints(self, outcome: cp.Expression) -> NoReturn:
+    def _constraints(self, outcome: cp.Expression) -> NoReturn:
         """A union is not convex, so it has no constraints of its own."""
         raise InvalidParameter(
             "Union.constraints(outcome) is not available: a union is not convex. "

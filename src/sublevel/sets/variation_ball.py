@@ -36,7 +36,7 @@ class VariationBall(ProbabilityBall):
     array([0.45, 0.3 , 0.25])
     """
 
-    def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == 0:
             return [outcome == self.probabilities]
         conditions = [cp.sum(outcome) == 1, outcome >= 0]

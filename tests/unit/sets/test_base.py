@@ -21,7 +21,7 @@ class Lens(UncertaintySet):
     def dim(self):
         return 2
 
-    def constraints(self, outcome):
+    def _constraints(self, outcome):
         return [cp.sum_squares(cp.hstack([outcome[0], 2 * outcome[1]])) <= self.size**2]
 
     def _contains(self, outcomes, tol):
@@ -31,7 +31,7 @@ class Lens(UncertaintySet):
 class Slab(Lens):
     """{ y : y_1 <= size }: open."""
 
-    def constraints(self, outcome):
+    def _constraints(self, outcome):
         return [outcome[0] <= self.size]
 
     def _contains(self, outcomes, tol):
