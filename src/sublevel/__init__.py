@@ -10,7 +10,7 @@ from typing import Any
 from . import errors, guarantees, losses, predictions, robust, sets
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, SharedModel
-from .robust import RobustProblem, Uncertain
+from .robust import RobustProblem, Uncertain, affine_rule, load_policy
 
 __version__ = "0.1.0"
 
@@ -21,8 +21,10 @@ __all__ = [
     "RobustProblem",
     "SharedModel",
     "Uncertain",
+    "affine_rule",
     "errors",
     "guarantees",
+    "load_policy",
     "losses",
     "plots",
     "predictions",

@@ -21,3 +21,16 @@ class Epigraph:
 
     value: cp.Expression
     constraints: list[cp.Constraint] = field(default_factory=list)
+
+
+def magnitude(slope: cp.Expression) -> cp.Expression:
+    """|slope|, without the detour where CVXPY knows the sign.
+
+    Examples
+    --------
+    >>> str(magnitude(cp.Variable(2, nonneg=True, name="x")))
+    'x'
+    """
+    if slope.is_nonneg():
+        return slope
+    return -slope if slope.is_nonpos() else cp.abs(slope)

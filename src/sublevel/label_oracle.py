@@ -16,12 +16,13 @@ classifiers lead here. The problem is NP-hard in general and easy in practice:
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .checks import Array
 from .errors import InvalidParameter, SolverFailed
+from .label_frontier import promising, undominated
 from .label_table import TOLERANCE, Labels, LabelTable
 
 #: Longest list of partial solutions before the search turns to another method.
@@ -54,7 +55,11 @@ def best_labels(
     >>> best_labels(gains, costs, budget=2.5)
     array([0, 1, 1])
     """
-    table = LabelTable.of(gains, costs, budget, tol)
+    return best_of(LabelTable.of(gains, costs, budget, tol))
+
+
+def best_of(table: LabelTable) -> Labels:
+    """The same from a table laid out already."""
     unit = float(table.excess.max())
     if unit == 0.0:
         return np.asarray(np.argmax(table.gains, axis=1))
@@ -85,13 +90,15 @@ def pareto_labels(
     (array([0., 1., 2.]), array([0., 4., 5.]), array([[0, 0], [0, 1], [1, 0]]))
     """
     table = LabelTable.of(gains, costs, budget, tol)
-    found = _frontier(table, 0.0, inf)
+    # Every class loses something finite; those that are absent lose inf.
+    found = promising(table, 0.0, np.finfo(float).max, MOST_STATES)
     if found is None:
         raise InvalidParameter(
             f"pareto_labels(costs=...) must have at most {MOST_STATES} trade-offs "
             f"between cost and gain. Lower the budget or use fewer blocks."
         )
-    excess, gain, labels = found
+    labels = found.labels(undominated(found.cost, -found.loss))
+    excess, gain = np.array([table.totals(row) for row in labels]).T
     return excess + table.least, gain, labels
 
 
@@ -122,7 +129,7 @@ def milp_labels(
 
 def _switch(table: LabelTable, unit: float) -> Labels:
     """The best labels where every cost is 0 or `unit`: the largest gains of paying."""
-    free = np.where(table.excess == 0.0, table.gains, -inf)
+    free = table.without_cost
     paid = np.where(table.excess == unit, table.gains, -inf)
     labels = np.argmax(free, axis=1)
     improvement = paid.max(axis=1) - free.max(axis=1)
@@ -133,7 +140,7 @@ def _switch(table: LabelTable, unit: float) -> Labels:
 
 
 def _branch(table: LabelTable) -> Labels:
-    """The best labels: dual bound, greedy repair, then the frontier between the two."""
+    """The best labels: dual bound, greedy repair, then the choices between the two."""
     price, bound, under, over = _dual(table)
     labels = max((_repair(table, under), _repair(table, over)), key=table.gain)
     finite = np.where(np.isfinite(table.gains), table.gains, 0.0)
@@ -141,13 +148,14 @@ def _branch(table: LabelTable) -> Labels:
     gap = bound - table.gain(labels) + rounding
     if gap <= 2 * rounding:
         return labels
-    found = _frontier(table, price, gap)
+    found = promising(table, price, gap, MOST_STATES)
     if found is None:
         return _milp(table)
-    # Nothing left between the bounds: the repaired labels are the best ones.
-    _, gains, rows = found
-    improved = len(gains) > 0 and gains[-1] > table.gain(labels)
-    return np.asarray(rows[-1] if improved else labels)
+    if not found.cost.size:
+        # Nothing left between the bounds: the repaired labels are the best ones.
+        return labels
+    best = found.labels([int(np.argmax(price * found.cost - found.loss))])[0]
+    return best if table.gain(best) > table.gain(labels) else labels
 
 
 def _dual(table: LabelTable) -> tuple[float, float, Labels, Labels]:
@@ -157,117 +165,49 @@ def _dual(table: LabelTable) -> tuple[float, float, Labels, Labels]:
     piecewise linear, so the crossing of two tangents leads to the next in few steps;
     its value at any price is a bound, so stopping early is safe.
     """
-    under = np.argmax(np.where(table.excess == 0.0, table.gains, -inf), axis=1)
-    top = table.gains.max(axis=1, keepdims=True)
-    over = np.argmin(np.where(table.gains == top, table.excess, inf), axis=1)
-    if table.cost(over) <= table.room:
-        return 0.0, table.gain(over), over, over
+    gains, excess, room = table.gains, table.excess, table.room
+    under, over = table.free(), _greedy(table)
+    low, high = table.totals(under), table.totals(over)
+    if high.cost <= room:
+        return 0.0, high.gain, over, over
     for _ in range(100):
-        rise = table.gain(over) - table.gain(under)
-        price = rise / (table.cost(over) - table.cost(under))
-        labels = np.argmax(table.gains - price * table.excess, axis=1)
-        cost, gain = table.cost(labels), table.gain(labels)
-        bound = gain + price * (table.room - cost)
-        known = table.gain(over) + price * (table.room - table.cost(over))
-        if bound <= known + 1e-14 * (abs(gain) + price * (table.room + cost)):
+        price = (high.gain - low.gain) / (high.cost - low.cost)
+        labels = (gains - price * excess).argmax(axis=1)
+        cost, gain = now = table.totals(labels)
+        bound = gain + price * (room - cost)
+        known = high.gain + price * (room - high.cost)
+        if bound <= known + 1e-14 * (abs(gain) + price * (room + cost)):
             break
-        under, over = (labels, over) if cost <= table.room else (under, labels)
+        if cost <= room:
+            under, low = labels, now
+        else:
+            over, high = labels, now
     return price, max(bound, known), under, over
+
+
+def _greedy(table: LabelTable) -> Labels:
+    """The labels of largest gain, the cheapest of them where several are."""
+    top = table.gains.max(axis=1, keepdims=True)
+    return np.asarray(np.where(table.gains == top, table.excess, inf).argmin(axis=1))
 
 
 def _repair(table: LabelTable, labels: Labels) -> Labels:
     """Affordable labels near the given ones: the best single changes, one by one."""
-    labels = labels.copy()
-    blocks = np.arange(len(labels))
+    labels, classes = labels.copy(), table.gains.shape[1]
     for _ in range(2 * len(labels)):
-        room = table.room - table.cost(labels)
-        step = table.excess - table.excess[blocks, labels][:, None]
-        rise = table.gains - table.gains[blocks, labels][:, None]
-        rise = np.where(step <= room, rise, -inf)
-        best = int(np.argmax(rise))
-        block, label = divmod(best, rise.shape[1])
-        if rise[block, label] == -inf:
+        at = table.starts + labels
+        spent = table.excess.take(at)
+        room = table.room - spent.sum()
+        rise = table.gains - table.gains.take(at)[:, None]
+        rise[table.excess > (spent + room)[:, None]] = -inf
+        best = int(rise.argmax())
+        value = rise.flat[best]
+        if value == -inf:
             # No single change is enough: fall back on the labels that cost nothing.
-            free = np.where(table.excess == 0.0, table.gains, -inf)
-            return np.asarray(np.argmax(free, axis=1))
-        if room >= 0 and rise[block, label] <= 0:
+            return table.free()
+        if room >= 0 and value <= 0:
             break
-        labels[block] = label
-    return labels
-
-
-class _States(NamedTuple):
-    """Partial solutions: excess cost, gain and loss at the dual price, each (n,)."""
-
-    cost: Array
-    gain: Array
-    loss: Array
-
-
-def _frontier(
-    table: LabelTable, price: float, gap: float
-) -> tuple[Array, Array, Labels] | None:
-    """Non-dominated costs, gains and labels whose loss at `price` is at most `gap`.
-
-    None if a list would be longer than MOST_STATES.
-    """
-    reduced = table.gains - price * table.excess
-    loss = reduced.max(axis=1, keepdims=True) - reduced
-    kept = loss <= gap
-    # Blocks with one class left are settled; the others are merged, shortest first.
-    settled = np.argmax(kept, axis=1)
-    choices = kept.sum(axis=1)
-    free = np.argsort(choices, kind="stable")[int((choices == 1).sum()) :]
-    fixed = np.flatnonzero(choices == 1)
-    states = _States(
-        np.array([table.excess[fixed, settled[fixed]].sum()]),
-        np.array([table.gains[fixed, settled[fixed]].sum()]),
-        np.array([loss[fixed, settled[fixed]].sum()]),
-    )
-    trail: list[tuple[Labels, Labels]] = []
-    for k in free:
-        if states.cost.size * choices[k] > MOST_STATES:
-            return None
-        states, parent, label = _merge(states, table, loss, k, gap)
-        trail.append((parent, label))
-    return states.cost, states.gain, _retrace(settled, free, trail, len(states.cost))
-
-
-def _merge(
-    states: _States, table: LabelTable, loss: Array, block: int, gap: float
-) -> tuple[_States, Labels, Labels]:
-    """Every state with every class of one more block, less the hopeless ones.
-
-    The state each one came from and the class it chose come along.
-    """
-    classes = np.flatnonzero(loss[block] <= gap)
-    cost = np.add.outer(states.cost, table.excess[block, classes]).ravel()
-    lost = np.add.outer(states.loss, loss[block, classes]).ravel()
-    alive = np.flatnonzero((cost <= table.room) & (lost <= gap))
-    parent, choice = np.divmod(alive, classes.size)
-    gain = states.gain[parent] + table.gains[block, classes[choice]]
-    order = _undominated(cost[alive], gain)
-    alive = alive[order]
-    merged = _States(cost[alive], gain[order], lost[alive])
-    return merged, parent[order], classes[choice[order]]
-
-
-def _undominated(costs: Array, gains: Array) -> Labels:
-    """Indices, by increasing cost, of the pairs that no cheaper pair equals in gain."""
-    order = np.lexsort((-gains, costs))
-    before = np.maximum.accumulate(np.concatenate(([-inf], gains[order][:-1])))
-    return order[gains[order] > before]
-
-
-def _retrace(
-    settled: Labels, free: Labels, trail: list[tuple[Labels, Labels]], size: int
-) -> Labels:
-    """Labels of each final state, shape (size, blocks), by following its parents."""
-    labels = np.tile(settled, (size, 1))
-    state = np.arange(size)
-    for k, (parent, choice) in zip(free[::-1], trail[::-1], strict=True):
-        labels[:, k] = choice[state]
-        state = parent[state]
+        labels[best // classes] = best % classes
     return labels
 
 

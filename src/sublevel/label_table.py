@@ -5,8 +5,9 @@ room, never negative, so the least-cost labels are always affordable.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,28 +53,101 @@ class LabelTable:
         cls, gains: Any, costs: Any, budget: float, tol: float = TOLERANCE
     ) -> "LabelTable":
         """Check the arguments of an oracle and lay them out."""
-        present, cost = _rectangle("costs", costs, inf)
-        same, gain = _rectangle("gains", gains, -inf)
-        if not np.array_equal(present, same):
+        present, gain = _rectangle("gains", gains, -inf)
+        shared = LabelCosts.of(costs, budget, tol)
+        if not np.array_equal(present, shared.present):
             raise InvalidParameter(
                 "best_labels(gains=..., costs=...) must have the same number of "
                 "classes in every block."
             )
         if not np.isfinite(gain[present]).all():
             raise InvalidParameter("best_labels(gains=...) must be finite.")
-        excess, room, least = excess_costs(cost, budget, tol)
-        usable = present & (excess <= room)
-        return cls(
-            np.where(usable, gain, -inf), np.where(usable, excess, 0.0), room, least
-        )
+        return shared.table(gain[present])
+
+    @cached_property
+    def starts(self) -> Labels:
+        """Where each block starts among all entries, shape (blocks,)."""
+        blocks, classes = self.gains.shape
+        return np.arange(0, blocks * classes, classes)
+
+    @cached_property
+    def without_cost(self) -> Array:
+        """The gains of the classes of excess cost zero; minus infinity elsewhere."""
+        return np.where(self.excess == 0.0, self.gains, -inf)
+
+    def free(self) -> Labels:
+        """The best labels of excess cost zero."""
+        return np.asarray(self.without_cost.argmax(axis=1))
+
+    def totals(self, labels: Labels) -> "Totals":
+        """Sums of excess costs and gains of one class in each block."""
+        at = self.starts + labels
+        cost, gain = self.excess.take(at).sum(), self.gains.take(at).sum()
+        return Totals(float(cost), float(gain))
 
     def gain(self, labels: Labels) -> float:
         """Sum of the gains of one class in each block."""
-        return float(self.gains[np.arange(len(labels)), labels].sum())
+        return self.totals(labels).gain
 
     def cost(self, labels: Labels) -> float:
         """Sum of the excess costs of one class in each block."""
-        return float(self.excess[np.arange(len(labels)), labels].sum())
+        return self.totals(labels).cost
+
+
+class Totals(NamedTuple):
+    """What labels cost above the least, and gain."""
+
+    cost: float
+    gain: float
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCosts:
+    """The part of a table that stays when the gains change.
+
+    Parameters
+    ----------
+    present : booleans of shape (blocks, classes)
+        Whether there is such a class.
+    excess : array of shape (blocks, classes)
+        Cost above the block's least cost; zero where the class is absent or cannot be
+        afforded.
+    usable : booleans of shape (blocks, classes)
+    room, least : as in LabelTable
+
+    Examples
+    --------
+    >>> LabelCosts.of([[1.0, 1.5], [2.0]], budget=3.1).table(np.array([5.0, 6.0, 7.0]))
+    LabelTable(gains=array([[  5., -inf], [  7., -inf]]), excess=array([[0., 0.],
+    [0., 0.]]), room=0.1, least=3.0)
+    """
+
+    present: npt.NDArray[np.bool_]
+    excess: Array
+    usable: npt.NDArray[np.bool_]
+    room: float
+    least: float
+
+    @classmethod
+    def of(cls, costs: Any, budget: float, tol: float = TOLERANCE) -> "LabelCosts":
+        """Check the costs of an oracle and lay them out."""
+        present, cost = _rectangle("costs", costs, inf)
+        excess, room, least = excess_costs(cost, budget, tol)
+        usable = present & (excess <= room)
+        return cls(present, np.where(usable, excess, 0.0), usable, room, least)
+
+    def table(self, gains: Array) -> LabelTable:
+        """The table with gains in the order of an outcome, shape (dim,)."""
+        entries, places = self._usable
+        laid = np.full(self.excess.shape, -inf)
+        laid.put(places, gains[entries])
+        return LabelTable(laid, self.excess, self.room, self.least)
+
+    @cached_property
+    def _usable(self) -> tuple[Labels, Labels]:
+        """Usable classes among all classes, and their places in the rectangle."""
+        entries = np.flatnonzero(self.usable[self.present])
+        return entries, np.flatnonzero(self.usable)
 
 
 def excess_costs(

@@ -152,6 +152,12 @@ class LossSet(ModelWrapper):
         budgets = self.calibration_.at(X, n) if own else read_budgets(budget, n)
         return predict_batch(scorers, X, budgets, names)
 
+    @property
+    def losses_(self) -> tuple[Any, ...]:
+        """The loss of each batch `predict_set` unites: one, or one a fold of CV+."""
+        scorers = getattr(self, "_scorers", None) or (self._scorer(),)
+        return tuple(scorer.loss for scorer in scorers)
+
     def predict(self, X: Any) -> Any:
         """The model's point prediction: numbers, or the likeliest labels."""
         scorer = self._scorer()

@@ -17,6 +17,9 @@ from scipy.special import betaincinv
 from ..checks import require_level
 from ..errors import InvalidParameter
 
+#: The event of guarantees that cover a constraint, and not the outcome itself.
+KEPT_ON_THE_SET = "a constraint kept on the whole set is violated"
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -27,8 +30,7 @@ class Certificate:
     guarantee : str
         Name of the guarantee, such as "Marginal".
     alpha : float
-        Violation level promised: a new score exceeds the budget with probability at
-        most alpha. 1.0 if nothing is promised.
+        Violation level promised; 1.0 if nothing is.
     confidence : float or None
         Probability, over the calibration draw, that the promise holds; None if it
         holds on average over the calibration draw.
@@ -49,8 +51,11 @@ class Certificate:
     note : str
         Anything else the reader must know; the way out if the budget is infinite.
     beta_law : bool
-        Whether the realised violation rate follows the Beta law of
-        `violation_interval`, given the rank and independent scores without ties.
+        Whether `violation_interval` holds, given a rank and independent scores.
+    event : str
+        What happens with probability at most alpha.
+    holds : str
+        When the promise holds, where `confidence` does not say it.
 
     Examples
     --------
@@ -83,6 +88,8 @@ class Certificate:
     heuristic: bool = False
     note: str = ""
     beta_law: bool = True
+    event: str = "a new outcome leaves its set"
+    holds: str = ""
 
     @property
     def is_finite(self) -> bool:
@@ -174,20 +181,21 @@ def _claim(certificate: Certificate) -> str:
         if certificate.confidence is None
         else f"with confidence {certificate.confidence:g}"
     )
+    holds = certificate.holds or f"{how_sure} over the calibration draw"
     at_most = "about" if certificate.heuristic else "at most"
     return (
-        f"{certificate.guarantee}: a new outcome leaves its set with probability "
-        f"{at_most} {certificate.alpha:.6g},\n{how_sure} over the calibration draw."
+        f"{certificate.guarantee}: {certificate.event} with probability "
+        f"{at_most} {certificate.alpha:.6g},\n{holds}."
     )
 
 
 def _rows(certificate: Certificate) -> list[tuple[str, str]]:
     """The facts behind the promise, each with its label."""
     size, rank = certificate.sample_size, certificate.rank
-    rows = [
-        ("budget", f"{certificate.budget:.6g}"),
-        ("calibration scores", f"{size} ({certificate.minimum_sample_size} needed)"),
-    ]
+    rows = [("budget", f"{certificate.budget:.6g}")]
+    if size:
+        needed = f"{size} ({certificate.minimum_sample_size} needed)"
+        rows.append(("calibration scores", needed))
     if certificate.heuristic:
         rows.append(("heuristic", "no theorem backs this level"))
     if rank is not None:

@@ -44,12 +44,12 @@ class Marginal(OrderStatistic):
     """
 
     def rank(self, sample_size: int, alpha: float) -> int | None:
-        require_level("Marginal", alpha=alpha)
+        require_level(type(self).__name__, alpha=alpha)
         rank = ceil((sample_size + 1) * (1 - exact(alpha)))
         return rank if rank <= sample_size else None
 
     def minimum_sample_size(self, alpha: float) -> int:
-        require_level("Marginal", alpha=alpha)
+        require_level(type(self).__name__, alpha=alpha)
         return ceil(1 / exact(alpha)) - 1
 
     def level(self, within: int, sample_size: int) -> float:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, inf, log, log1p
 
-from scipy.special import betainccinv
-
 from ..checks import require_level
 from .certificate import Certificate
 from .exact import exact, require_whole, tail_is_below
+from .mean_bounds import clopper_pearson
 from .order_statistic import OrderStatistic
 
-_RANDOM = (
+RANDOM = (
     "The calibration sample, for the confidence; given it, the new outcome with its "
     "context, for the violation level."
 )
@@ -86,10 +85,7 @@ class PAC(OrderStatistic):
         return size
 
     def level(self, within: int, sample_size: int) -> float:
-        beyond = sample_size - within
-        if within == 0:
-            return 1.0
-        return float(betainccinv(beyond + 1, within, float(self._share)))
+        return clopper_pearson(sample_size - within, sample_size, float(self._share))
 
     @property
     def _share(self) -> Fraction:
@@ -109,7 +105,7 @@ class PAC(OrderStatistic):
             sample_size=sample_size,
             minimum_sample_size=self._needed(alpha),
             rank=None,
-            random=_RANDOM,
+            random=RANDOM,
             assumptions=(_INDEPENDENT, self._selection()),
             reference="Vovk (2012), Proposition 2b",
             # The law is that of a candidate picked blindly, not of the best of many.

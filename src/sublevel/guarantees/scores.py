@@ -30,6 +30,41 @@ def as_scores(owner: str, scores: Any) -> Array:
     return vector
 
 
+def as_components(owner: str, scores: Any) -> Array:
+    """Losses by component, shape (N, m): finite and at least 0.
+
+    A vector is refused. It may be one component, but also the totals of many, which
+    would pass for one.
+    """
+    try:
+        matrix = np.asarray(scores, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"{owner}(scores=...) must be numeric, got "
+            f"{type(scores).__name__}: {error}."
+        ) from error
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise InvalidParameter(
+            f"{owner}(scores=...) must be the losses by component, one row a "
+            f"calibration outcome, got shape {matrix.shape}. Pass "
+            f"loss.components(prediction, outcomes); for a single component, "
+            f"scores[:, None]."
+        )
+    bad = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))
+    if bad.size:
+        row, column = map(int, bad[0])
+        raise InvalidParameter(
+            f"{owner}(scores=...) must be squared residuals, finite and at least 0, "
+            f"got {matrix[row, column]} at row {row}, component {column}."
+        )
+    return matrix
+
+
+def largest(losses: Array) -> Array:
+    """The largest loss of each outcome, from losses by component, shape (N,)."""
+    return np.asarray(losses.max(axis=1))
+
+
 def order_statistic(owner: str, scores: Array, rank: int) -> float:
     """The rank-th smallest score, counted from 1."""
     partitioned = np.partition(scores, rank - 1)

@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from ..epigraph import Epigraph
+from ..epigraph import Epigraph, magnitude
 from ..norm_ball import NormBall, aligned
 from .base import Slots, location_of, per_row
 from .separable import SteepLoss
@@ -51,7 +51,7 @@ class Absolute(SteepLoss):
 
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
         """Prediction'v + max_j reach_j |v_j|."""
-        reach = cp.norm_inf(cp.multiply(slots["reach"], direction))
+        reach = cp.max(cp.multiply(slots["reach"], magnitude(direction)))
         return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
@@ -59,7 +59,7 @@ class Absolute(SteepLoss):
     ) -> Epigraph:
         """Prediction'v where weight_j |v_j| <= u, +inf elsewhere."""
         location = location_of(prediction)
-        steep = cp.multiply(self._weights(location), cp.abs(slope))
+        steep = cp.multiply(self._weights(location), magnitude(slope))
         return Epigraph(location @ slope, [steep <= multiplier])
 
     def radius(self, budget: float) -> float:

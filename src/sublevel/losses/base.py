@@ -41,6 +41,9 @@ class Loss(ABC):
     #: What the loss asks of a model: "location", "spread", "labels" or a tuple.
     needs: ClassVar[Needs] = "location"
 
+    #: Whether its sets hold no negative outcomes.
+    nonneg: ClassVar[bool] = False
+
     @abstractmethod
     def components(self, prediction: Any, outcome: Any) -> Array:
         """Loss by component, shape (..., m); it sums to the score."""

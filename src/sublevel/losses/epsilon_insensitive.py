@@ -12,7 +12,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, require_nonnegative
-from ..epigraph import Epigraph
+from ..epigraph import Epigraph, magnitude
 from ..errors import InvalidParameter
 from ..norm_ball import aligned
 from .base import location_of, per_row
@@ -69,9 +69,10 @@ class EpsilonInsensitive(SteepLoss):
     ) -> Epigraph:
         """Prediction'v + epsilon ||v||_1 where weight_j |v_j| <= u."""
         location = location_of(prediction)
-        steep = cp.multiply(self._weights(location), cp.abs(slope))
+        steep = cp.multiply(self._weights(location), magnitude(slope))
         return Epigraph(
-            location @ slope + self.epsilon * cp.norm1(slope), [steep <= multiplier]
+            location @ slope + self.epsilon * cp.sum(magnitude(slope)),
+            [steep <= multiplier],
         )
 
     def steepness(self, prediction: Any, direction: Any) -> Array:

@@ -4,7 +4,7 @@ loss(y) = sum_j 2 (y_j / mean_j - 1 - log(y_j / mean_j)) / weight_j,  y > 0.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -25,6 +25,8 @@ class Gamma(SmoothLoss):
     >>> Gamma().components(np.array([2.0]), np.array([2.0 * np.e])).round(6)
     array([1.436564])
     """
+
+    nonneg: ClassVar[bool] = True
 
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Unit deviances."""

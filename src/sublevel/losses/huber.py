@@ -14,7 +14,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, require_positive
-from ..epigraph import Epigraph
+from ..epigraph import Epigraph, magnitude
 from ..norm_ball import aligned
 from .base import location_of, per_row
 from .separable import SteepLoss
@@ -76,7 +76,7 @@ class Huber(SteepLoss):
         stretched = cp.multiply(np.sqrt(weights), slope)
         return Epigraph(
             location @ slope + cp.quad_over_lin(stretched, 2 * multiplier),
-            [cp.multiply(weights, cp.abs(slope)) <= self.knee * multiplier],
+            [cp.multiply(weights, magnitude(slope)) <= self.knee * multiplier],
         )
 
     def steepness(self, prediction: Any, direction: Any) -> Array:

@@ -70,13 +70,11 @@ class Pinball(SteepLoss):
         """Prediction'v where (quantile - 1) u <= weight_j v_j <= quantile u."""
         location = location_of(prediction)
         weighted = cp.multiply(self._weights(location), slope)
-        return Epigraph(
-            location @ slope,
-            [
-                weighted <= self.quantile * multiplier,
-                weighted >= (self.quantile - 1) * multiplier,
-            ],
-        )
+        up = [weighted <= self.quantile * multiplier]
+        down = [weighted >= (self.quantile - 1) * multiplier]
+        # The multiplier is not negative: where signs are known one side is enough.
+        sides = up if slope.is_nonneg() else down if slope.is_nonpos() else up + down
+        return Epigraph(location @ slope, sides)
 
     def steepness(self, prediction: Any, direction: Any) -> Array:
         """max_j weight_j max(v_j / quantile, -v_j / (1 - quantile))."""

@@ -6,7 +6,7 @@ The set grows with the mean, as counts do, and never leaves y >= 0.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -28,6 +28,8 @@ class Poisson(SmoothLoss):
     >>> Poisson().components(np.array([2.0, 2.0]), np.array([2.0, 0.0]))
     array([0., 4.])
     """
+
+    nonneg: ClassVar[bool] = True
 
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Unit deviances."""

@@ -1,7 +1,23 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
+from .affine_rule import affine_rule
 from .decision import Audit, Decision
+from .decisions import Audits, Decisions
+from .policy import Policy
 from .problem import RobustProblem
+from .reaction import Reaction
+from .saved_policy import load_policy
 from .uncertain import Uncertain
 
-__all__ = ["Audit", "Decision", "RobustProblem", "Uncertain"]
+__all__ = [
+    "Audit",
+    "Audits",
+    "Decision",
+    "Decisions",
+    "Policy",
+    "Reaction",
+    "RobustProblem",
+    "Uncertain",
+    "affine_rule",
+    "load_policy",
+]

@@ -13,6 +13,9 @@ import cvxpy as cp
 import numpy as np
 
 from .decision import Audit, Decision
+from .equalities import size_of_terms
+from .oracle import CheckedOracle
+from .sets_at import named
 from .uncertain import uncertain_in
 
 #: Relative gap, or violation, above which a decision does not pass.
@@ -30,6 +33,8 @@ def audit(problem: Any, sets: dict[Any, Any], status: str) -> Decision:
     if status != cp.OPTIMAL:
         return Decision(status, float("nan"), None, certificates)
     outcomes = [_worst_outcome(row, sets) for row in problem._rows()]
+    for row in problem._equalities():
+        outcomes += [_worst_outcome(row, sets, sign) for sign in (1.0, -1.0)]
     outcomes += [_extreme(sets, sign) for sign in (1.0, -1.0)]
     written = [c for c in problem.constraints if uncertain_in(c)]
     found = [
@@ -42,21 +47,22 @@ def audit(problem: Any, sets: dict[Any, Any], status: str) -> Decision:
         at = found[binding][1]
     promised = _promised(problem)
     gap = abs(objective - promised) / (1 + abs(promised))
-    sizes = [_size(part) for part in problem._robust[: len(written)]]
+    sizes = [_size(part, sets) for part in problem._robust[: len(written)]]
     kept = all(v <= TOLERANCE * s for v, s in zip(violations, sizes, strict=True))
     passed = gap <= TOLERANCE and kept
-    report = Audit(objective, gap, violations, binding, passed)
+    own = tuple(named(key) for key, U in sets.items() if isinstance(U, CheckedOracle))
+    report = Audit(objective, gap, violations, binding, passed, own)
     values = {v.id: v.value for v in _variables(problem)}
     worst = outcomes[at] if at is not None else {}
     status = cp.OPTIMAL if passed else "audit_failed"
     return Decision(status, objective, report, certificates, values, worst)
 
 
-def _worst_outcome(row: Any, sets: dict[Any, Any]) -> Outcome:
+def _worst_outcome(row: Any, sets: dict[Any, Any], sign: float = 1.0) -> Outcome:
     """The outcome that hurts a row most; any, for what the row does not see."""
     found: Outcome = {}
     for key, region in sets.items():
-        found |= _by_parameter(key, region.worst_case(row.direction(key)))
+        found |= _by_parameter(key, region.worst_case(sign * row.direction(key)))
     return found
 
 
@@ -114,9 +120,10 @@ def _at(written: Any, outcome: Outcome, evaluate: Any) -> Any:
             parameter.value = value
 
 
-def _size(part: Any) -> float:
+def _size(part: Any, sets: dict[Any, Any]) -> float:
     """Size of the numbers a constraint compares: what a violation is relative to."""
     values = [abs(float(row.constant.value)) for row in part.rows]
+    values += [size_of_terms(row, sets) for row in part.equalities]
     return 1 + max(values, default=0.0)
 
 

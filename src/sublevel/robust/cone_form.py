@@ -1,7 +1,6 @@
 """One constraint as cone rows that are affine in the uncertain parameters.
 
-This is the only module that touches CVXPY's canonical form. A constraint that follows
-the DPP rules becomes rows
+A constraint that follows the DPP rules becomes rows
 
     constant(x) + sum_k y_k coefficient_k(x)   in a cone,
 
@@ -17,10 +16,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
-from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 
-from ..errors import NotRobustifiable
 from .uncertain import Uncertain
 
 
@@ -105,13 +101,38 @@ class ConeForm:
             )
         return found
 
-    def certain(self, row: int, stacked: cp.Expression) -> cp.Expression:
-        """The same as an expression in which the other parameters stay parameters."""
-        found = (self.constant[[row]] @ stacked)[0]
+    def certain(self, row: int, leave_out: Any = None) -> cp.Expression:
+        """The same as an expression in which the other parameters stay parameters.
+
+        A variable to `leave_out` does not appear in it.
+        """
+        constant = self.constant[[row]]
+        for variable, columns in self.columns:
+            if variable is leave_out:
+                keep = np.ones(self.width)
+                keep[columns] = 0.0
+                constant = (constant @ sp.diags_array(keep)).tocsr()
+                constant.eliminate_zeros()
+        found = self.affine(constant)[0]
         for parameter, terms in self.ordinary(row):
-            matrix = terms.matrix(parameter.size, self.width)
-            found = found + cp.vec(parameter, order="F") @ (matrix @ stacked)
+            values = self.affine(terms.matrix(parameter.size, self.width))
+            found = found + cp.vec(parameter, order="F") @ values
         return found
+
+    def affine(self, matrix: Any) -> cp.Expression:
+        """A sparse matrix times the variables, of which only those it needs appear.
+
+        So CVXPY sees the sign of what is made of variables with signs.
+        """
+        terms = []
+        for variable, columns in self.columns:
+            block = matrix[:, columns]
+            if block.nnz:
+                terms.append(block @ cp.vec(variable, order="F"))
+        constant = matrix[:, [-1]].toarray().ravel()
+        if constant.any() or not terms:
+            terms.append(cp.Constant(constant))
+        return sum(terms[1:], terms[0])
 
     def ordinary(self, row: int) -> list[tuple[Any, Terms]]:
         """The parameters nature does not choose that enter a row."""
@@ -129,62 +150,3 @@ class ConeForm:
             if isinstance(parameter, Uncertain):
                 found[terms.row] = True
         return found
-
-
-def cone_form(constraint: Any) -> ConeForm:
-    """The cone rows of a constraint that follows the DPP rules."""
-    problem = cp.Problem(cp.Minimize(0), [constraint])
-    own = {variable.id for variable in problem.variables()}
-    conic, _ = Dcp2Cone(quad_obj=False).apply(problem)
-    program, _ = ConeMatrixStuffing(quad_obj=False).apply(conic)
-    known = {constraint.id for constraint in program.constraints}
-    lost = [c for c in conic.constraints if c.id not in known]
-    if lost or any(variable.is_complex() for variable in conic.variables()):
-        kinds = sorted({type(c).__name__ for c in lost}) or ["complex variables"]
-        raise NotRobustifiable(
-            f"The constraint {constraint} cannot be made robust: its cone form does "
-            f"not cover {', '.join(kinds)}. Write it with <=, >= and CVXPY's atoms."
-        )
-    by_id = {variable.id: variable for variable in conic.variables()}
-    columns = tuple(
-        (by_id[i], slice(start, start + by_id[i].size))
-        for i, start in sorted(program.var_id_to_col.items(), key=lambda item: item[1])
-    )
-    constant, parameters = _terms(program)
-    return ConeForm(
-        columns,
-        frozenset(by_id) - own,
-        constant,
-        parameters,
-        _cones(program.constraints, {c.id: c for c in conic.constraints}),
-    )
-
-
-def _terms(program: Any) -> tuple[Any, dict[Any, Terms]]:
-    """The constant matrix and the terms of every parameter."""
-    shape = (program.constr_size, program.x.size + 1)
-    tensor = sp.coo_array(program.A)
-    position, slot = tensor.coords
-    row, column, value = position % shape[0], position // shape[0], tensor.data
-    last = slot == tensor.shape[1] - 1
-    constant = sp.csr_array((value[last], (row[last], column[last])), shape=shape)
-    order = np.argsort(row, kind="stable")
-    parameters = {}
-    for parameter in program.parameters:
-        entry = slot[order] - program.param_id_to_col[parameter.id]
-        own = order[(entry >= 0) & (entry < parameter.size)]
-        entry = slot[own] - program.param_id_to_col[parameter.id]
-        parameters[parameter] = Terms(row[own], column[own], entry, value[own])
-    return constant, parameters
-
-
-def _cones(constraints: list[Any], written: dict[int, Any]) -> tuple[Cone, ...]:
-    names = {"Zero": "zero", "NonNeg": "nonneg"}
-    found, start = [], 0
-    for constraint in constraints:
-        size = sum(argument.size for argument in constraint.args)
-        kind = type(constraint).__name__
-        rows = slice(start, start + size)
-        found.append(Cone(names.get(kind, kind), rows, written[constraint.id]))
-        start += size
-    return tuple(found)

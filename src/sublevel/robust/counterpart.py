@@ -10,7 +10,7 @@ one such condition a row, with the supports of independent sets added up.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import cvxpy as cp
@@ -19,8 +19,10 @@ import scipy.sparse as sp
 
 from ..epigraph import Epigraph
 from ..errors import NotRobustifiable
-from .cone_form import ConeForm, cone_form
+from .canonical import cone_form
+from .cone_form import ConeForm
 from .exactness import inexact_reason
+from .running_sums import spelled_out
 from .uncertain import Uncertain, uncertain_in
 
 #: Several uncertain parameters that share one set: their entries, one after another.
@@ -78,11 +80,15 @@ class UncertainRow:
 
 @dataclass(frozen=True)
 class RobustConstraint:
-    """A user's constraint, taken apart: rows that are certain, rows that are not."""
+    """A user's constraint, taken apart: rows that are certain, rows that are not.
+
+    `equalities` are uncertain rows that must be zero, not just nonnegative.
+    """
 
     written: Any
     certain: list[cp.Constraint]
     rows: list[UncertainRow]
+    equalities: list[UncertainRow] = field(default_factory=list)
 
 
 def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
@@ -91,44 +97,43 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
         raise NotRobustifiable(
             f"The constraint {constraint} cannot be made robust: {_not_dpp(constraint)}"
         )
-    form = cone_form(constraint)
+    form = cone_form(spelled_out(constraint))
     reason = inexact_reason(form)
     if reason is not None:
         raise NotRobustifiable(
             f"The constraint {constraint} cannot be made robust: {reason}. "
             "Rewrite it so that the outcome enters each row once and linearly."
         )
-    certain, rows = [], []
+    certain, rows, equalities = [], [], []
     uncertain = form.uncertain_rows()
-    stacked = form.stacked
     for cone in form.cones:
         if not uncertain_in(cone.constraint):
             certain.append(cone.constraint)
             continue
-        if cone.kind != "nonneg":
+        if cone.kind not in ("nonneg", "zero"):
             raise NotRobustifiable(
                 f"The constraint {constraint} cannot be made robust: a cone "
                 f"({cone.kind}) mentions the uncertain parameter without depending on "
                 "it. Rewrite it without the parameter."
             )
         for i in range(cone.rows.start, cone.rows.stop):
+            equal = cone.kind == "zero"
             if uncertain[i]:
-                rows.append(_row(form, i, stacked, keys))
+                (equalities if equal else rows).append(_row(form, i, keys))
             else:
-                certain.append(form.certain(i, stacked) >= 0)
-    return RobustConstraint(constraint, certain, rows)
+                value = form.certain(i)
+                certain.append(value == 0 if equal else value >= 0)
+    return RobustConstraint(constraint, certain, rows, equalities)
 
 
-def _row(
-    form: ConeForm, index: int, stacked: cp.Expression, keys: tuple[Key, ...]
-) -> UncertainRow:
+def _row(form: ConeForm, index: int, keys: tuple[Key, ...]) -> UncertainRow:
     slopes, entries = {}, {}
     for key in keys:
         rows = _coefficients(form, index, key)
         enters = np.flatnonzero(np.diff(rows.indptr))
         if enters.size:
-            slopes[key], entries[key] = -rows[enters] @ stacked, enters
-    constant = form.certain(index, stacked)
+            slopes[key], entries[key] = form.affine(-rows[enters]), enters
+    constant = form.certain(index)
     return UncertainRow(form, index, constant, slopes, entries)
 
 
@@ -152,6 +157,7 @@ def _not_dpp(constraint: Any) -> str:
         )
     return (
         "the uncertain parameter does not enter linearly (DPP). Multiply it with "
-        "variables and constants only; give an ordinary parameter that multiplies it "
+        "variables and constants only, not with an affine rule, which depends on the "
+        "outcome already; give an ordinary parameter that multiplies it "
         "a constant value instead."
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from .affine_rule import AffineRule
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Audit:
     violations : for each uncertain constraint, its worst violation over the sets
     binding : index of the uncertain constraint with the least slack, or None
     passed : whether gap and violations are within tolerance
+    own_oracles : names of the parameters whose worst cases are the word of the user's
+        own oracle, which nothing else confirms
     """
 
     objective: float
@@ -27,6 +30,7 @@ class Audit:
     violations: tuple[float, ...]
     binding: int | None
     passed: bool
+    own_oracles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,15 @@ class Decision:
 
     Attributes
     ----------
-    status : "optimal", "infeasible", "unbounded" or "audit_failed"
+    status : "optimal", "infeasible", "unbounded", "audit_failed", or "stopped_early"
+        where cutting planes ran out of rounds
     objective : worst case of the objective, nan if there is no decision
     audit : Audit, or None if there is no decision
     certificate : what the sets promise, for each uncertain parameter
+    bound : objective that no robust decision beats; nan where unknown
+    rounds : rounds of cutting planes, 0 if there were none
+    scenarios : for each uncertain parameter, the outcomes cutting planes used, shape
+        (n, size); a later solve can start from them
     """
 
     status: str
@@ -47,9 +56,19 @@ class Decision:
     certificate: Any = None
     _values: dict[int, Any] = field(default_factory=dict, repr=False)
     _worst: dict[int, Any] = field(default_factory=dict, repr=False)
+    bound: float = float("nan")
+    rounds: int = 0
+    scenarios: dict[Any, Array] = field(default_factory=dict, repr=False)
+
+    @property
+    def gap(self) -> float:
+        """How far the objective can be from the best there is, relative; or nan."""
+        return abs(self.objective - self.bound) / (1 + abs(self.bound))
 
     def value(self, variable: Any) -> Any:
-        """The value of one of the model's variables."""
+        """The value of one of the model's variables; the Reaction of a rule."""
+        if isinstance(variable, AffineRule):
+            return variable.reaction(self.value)
         return _look_up(self._values, variable, "variable")
 
     def worst_case(self, parameter: Any) -> Array:

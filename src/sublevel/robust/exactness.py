@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .cone_form import ConeForm
+from .equalities import absorbed
 
 
 def inexact_reason(form: ConeForm) -> str | None:
@@ -24,9 +25,12 @@ def inexact_reason(form: ConeForm) -> str | None:
     for cone in form.cones:
         if not uncertain[cone.rows].any():
             continue
-        if cone.kind == "zero":
-            return "an equality with uncertain coefficients fails for some outcome"
-        if cone.kind != "nonneg":
+        if cone.kind == "zero" and not absorbed(form, cone.rows):
+            return (
+                "an equality with uncertain coefficients fails for some outcome, "
+                "unless a decision answers to it (sl.affine_rule)"
+            )
+        if cone.kind not in ("nonneg", "zero"):
             return (
                 f"uncertain data inside a cone ({cone.kind}): its worst case is not a "
                 "convex problem"

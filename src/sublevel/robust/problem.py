@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
-from ..errors import EmptySet, InvalidParameter, NotRobustifiable, Unbounded
-from ..sets import Box, UncertaintySet
-from ..sets.emptiness import is_empty
+from ..errors import InvalidParameter, NotRobustifiable
+from ..sets import UncertaintySet
+from .affine_rule import signs
 from .audit import audit
 from .counterpart import Key, RobustConstraint, UncertainRow, take_apart
-from .cuts import solve_by_cuts
+from .cuts import Cuts, decide_by_cuts
 from .decision import Decision
+from .equalities import holding
+from .linear_model import LinearModel, linear_model
+from .policy import Policy
+from .sets_at import set_at
 from .solving import solve_checked
 from .support_bound import row_bound, support_bound
 from .uncertain import Uncertain, uncertain_in
@@ -46,51 +51,68 @@ class RobustProblem:
         self, objective: Any, constraints: list[Any], uncertainty: dict[Any, Any]
     ) -> None:
         self.objective = objective
-        self.constraints = list(constraints)
+        self.constraints = [*constraints, *signs([objective, *constraints])]
         self.uncertainty = {_as_key(key): value for key, value in uncertainty.items()}
         self._check_keys()
         self._goal = cp.Variable(name="worst case of the objective")
         self._certain, self._robust = self._take_apart()
 
     def solve(
-        self, X: Any = None, engine: str = "auto", solver: str | None = None
+        self, X: Any = None, engine: str | Cuts = "auto", solver: str | None = None
     ) -> Decision:
         """The decision at one context (one row of X), or with set values only.
 
         Parameters
         ----------
         X : covariates of one context; not needed where every set is a value
-        engine : "auto", "dual" or "cuts"
+        engine : "auto", "dual", "cuts" or sl.robust.Cuts(...)
             The conic dual of the sets in one solve, or cutting planes with the sets'
             own oracles. "auto" takes the dual, unless there are integer variables or
             a set has no exact dual.
         solver : name of a solver CVXPY finds installed, optional
-            By default CLARABEL, or HIGHS where there are integer variables.
+            By default CLARABEL; HIGHS where there are integer variables, and for
+            cutting planes where all else is linear.
         """
-        if engine not in ("auto", "dual", "cuts"):
-            raise InvalidParameter(
-                f"RobustProblem.solve(engine=...) must be 'auto', 'dual' or 'cuts', "
-                f"got {engine!r}."
-            )
-        sets = self._sets_at(X)
+        _check_engine("solve", engine)
+        return self._decide(self._sets_at(X), engine, solver)
+
+    def compile(self, engine: str = "auto", solver: str | None = None) -> Policy:
+        """A policy that decides for any number of contexts.
+
+        Where the sets' counterparts allow, one cone program is compiled now and only
+        its numbers change from context to context; otherwise (integer variables,
+        labels, cutting planes) contexts are solved one by one.
+
+        Parameters
+        ----------
+        engine, solver : as in `solve`
+        """
+        _check_engine("compile", engine)
+        return Policy(self, engine, solver)
+
+    def _decide(
+        self, sets: dict[Key, Any], engine: str | Cuts, solver: str | None
+    ) -> Decision:
         integer = self._is_mixed_integer
-        solver = solver or ("HIGHS" if integer else "CLARABEL")
         if engine == "auto" and (integer or not self._has_dual(sets)):
             engine = "cuts"
-        solve = self._solve_cuts if engine == "cuts" else self._solve_dual
-        return audit(self, sets, solve(sets, solver))
+        if engine == "cuts":
+            engine = Cuts()
+        if isinstance(engine, Cuts):
+            return decide_by_cuts(self, sets, engine, solver)
+        solver = solver or ("HIGHS" if integer else "CLARABEL")
+        found = audit(self, sets, self._solve_dual(sets, solver))
+        if found.status != cp.OPTIMAL or integer:
+            return found
+        return replace(found, bound=float(self._bounded_goal().value))
 
     def _solve_dual(self, sets: dict[Key, UncertaintySet], solver: str) -> str:
-        conditions = self._all_certain()
+        conditions = self._all_certain(sets)
         for row in self._rows():
             conditions += row.counterpart(
                 lambda key, slope, entries: row_bound(sets[key], slope, entries)
             )
         return solve_checked(cp.Problem(self._bounded_goal(), conditions), solver)
-
-    def _solve_cuts(self, sets: dict[Key, UncertaintySet], solver: str) -> str:
-        goal, certain = self._bounded_goal(), self._all_certain()
-        return solve_by_cuts(goal, certain, self._rows(), sets, solver)
 
     def _has_dual(self, sets: dict[Key, UncertaintySet]) -> bool:
         try:
@@ -104,15 +126,51 @@ class RobustProblem:
         goal = self._goal if self._has_uncertain_objective else self.objective.args[0]
         return type(self.objective)(goal)
 
-    def _all_certain(self) -> list[Any]:
-        return self._certain + [c for part in self._robust for c in part.certain]
+    def _all_certain(self, sets: dict[Key, Any] | None = None) -> list[Any]:
+        """Constraints without the outcome; without sets, for any context's."""
+        found = self._certain + [c for part in self._robust for c in part.certain]
+        return found + holding(self._equalities(), sets or self._values())
+
+    def _equalities(self) -> list[UncertainRow]:
+        return [row for part in self._robust for row in part.equalities]
+
+    def _values(self) -> dict[Key, UncertaintySet]:
+        """The sets that are the same at every context."""
+        given = self.uncertainty.items()
+        return {key: value for key, value in given if isinstance(value, UncertaintySet)}
 
     def _rows(self) -> list[UncertainRow]:
         return [row for part in self._robust for row in part.rows]
 
+    @cached_property
+    def _linear_model(self) -> LinearModel | None:
+        """The model as arrays for HiGHS, if it is linear but for the outcomes."""
+        return linear_model(self._bounded_goal(), self._all_certain(), self._rows())
+
     @property
     def _is_mixed_integer(self) -> bool:
         return cp.Problem(self.objective, self.constraints).is_mixed_integer()  # type: ignore[no-any-return]
+
+    @property
+    def _ordinary(self) -> list[Any]:
+        """The parameters nature does not choose."""
+        known = cp.Problem(self.objective, self.constraints).parameters()
+        return [p for p in known if not isinstance(p, Uncertain)]
+
+    @property
+    def _variables(self) -> list[Any]:
+        """The user's variables."""
+        return cp.Problem(self.objective, self.constraints).variables()  # type: ignore[no-any-return]
+
+    @property
+    def _uncertain_parts(self) -> int:
+        """Number of uncertain constraints, the objective not counted."""
+        return len(self._robust) - int(self._has_uncertain_objective)
+
+    @property
+    def _certificates(self) -> dict[Key, Any]:
+        given = self.uncertainty.items()
+        return {key: getattr(value, "certificate_", None) for key, value in given}
 
     @property
     def _has_uncertain_objective(self) -> bool:
@@ -145,7 +203,15 @@ class RobustProblem:
 
     def _sets_at(self, X: Any) -> dict[Key, UncertaintySet]:
         """Each key's set at the context, with declared signs taken into account."""
-        return {key: _set_at(key, value, X) for key, value in self.uncertainty.items()}
+        return {key: set_at(key, value, X) for key, value in self.uncertainty.items()}
+
+
+def _check_engine(method: str, engine: Any) -> None:
+    if engine not in ("auto", "dual", "cuts") and not isinstance(engine, Cuts):
+        raise InvalidParameter(
+            f"RobustProblem.{method}(engine=...) must be 'auto', 'dual', 'cuts' or "
+            f"sl.robust.Cuts(...), got {engine!r}."
+        )
 
 
 def _as_key(key: Any) -> Key:
@@ -157,53 +223,3 @@ def _as_key(key: Any) -> Key:
                 f"sets, got a key of type {type(part).__name__}."
             )
     return tuple(parts)
-
-
-def _set_at(key: Key, value: Any, X: Any) -> UncertaintySet:
-    name = ", ".join(parameter.name() for parameter in key)
-    if not isinstance(value, UncertaintySet):
-        value = _predicted(name, value, X)
-    size = sum(parameter.size for parameter in key)
-    if value.dim != size:
-        raise InvalidParameter(
-            f"The set for {name!r} must have dimension {size}, got {value.dim}."
-        )
-    if not value.is_bounded:
-        raise Unbounded(
-            f"The set for {name!r} is unbounded, so no worst case exists. If its "
-            "budget is inf, calibrate with more data or at a larger alpha."
-        )
-    signs = np.concatenate([np.full(p.size, p.is_nonneg()) for p in key])
-    if signs.any():
-        floor = np.where(signs, 0.0, -np.inf)
-        if (value.bounds()[0] < floor).any():
-            signed: UncertaintySet = value & Box(floor, np.full(size, np.inf))
-            if is_empty(signed):
-                raise EmptySet(
-                    f"The set for {name!r} has no outcome that is nonneg=True, as it "
-                    "was declared."
-                )
-            return signed
-    found: UncertaintySet = value
-    return found
-
-
-def _predicted(name: str, sets: Any, X: Any) -> UncertaintySet:
-    if not hasattr(sets, "predict_set"):
-        raise InvalidParameter(
-            f"The set for {name!r} must be a LossSet or a set value, got "
-            f"{type(sets).__name__}."
-        )
-    if X is None:
-        raise InvalidParameter(
-            f"RobustProblem.solve(X) needs the covariates of one context, as the set "
-            f"for {name!r} is a LossSet."
-        )
-    batch = sets.predict_set(X)
-    if len(batch) != 1:
-        raise InvalidParameter(
-            f"RobustProblem.solve(X) takes one context, got {len(batch)} rows. Take "
-            "one row, X[:1]."
-        )
-    found: UncertaintySet = batch[0]
-    return found

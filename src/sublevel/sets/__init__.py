@@ -2,14 +2,17 @@
 
 Every set says whether it contains an outcome, what its worst case and support in a
 direction are, what its bounds and its volume are, and which CVXPY constraints describe
-it; it can be sampled, and combined with others.
+it; it can be sampled, combined with others, written to a file and handed to other
+tools.
 """
 
 from .affine_image import AffineImage
+from .as_dict import from_dict
 from .base import TOLERANCE, UncertaintySet
 from .box import Box
 from .budget import Budget
 from .ellipsoid import Ellipsoid
+from .exports import Exports
 from .finite import Finite
 from .intersection import Intersection
 from .kl_ball import KLBall
@@ -28,6 +31,7 @@ __all__ = [
     "Box",
     "Budget",
     "Ellipsoid",
+    "Exports",
     "Finite",
     "Intersection",
     "KLBall",
@@ -40,5 +44,6 @@ __all__ = [
     "UncertaintySet",
     "Union",
     "VariationBall",
+    "from_dict",
     "sublevel_set",
 ]

@@ -108,7 +108,9 @@ class AffineImage(UncertaintySet):
         near = gap <= self._slack(outcome[None, :], tol)[0]
         try:
             rest = np.zeros(self.set.dim)
-            maximise(rest, factor, [near, *self.set._constraints(factor)], "AffineImage")
+            maximise(
+                rest, factor, [near, *self.set._constraints(factor)], "AffineImage"
+            )
         except EmptySet:
             return False
         return True

@@ -120,6 +120,8 @@ def _tilt(nominal: Array, slope: Array, radius: float) -> Array:
     high = 1.0
     while excess(high) < 0.0 and high < 1e300:
         high *= 2.0
-    rate = brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) if high < 1e300 else high
+    # A tiny ball has a tiny rate: halving from one to there takes up to 1100 steps.
+    exact = {"xtol": 1e-300, "rtol": 1e-15, "maxiter": 2000}
+    rate = brentq(excess, 0.0, high, **exact) if high < 1e300 else high
     weights = nominal * np.exp(tilt(rate))
     return np.asarray(weights / weights.sum())

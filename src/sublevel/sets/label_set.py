@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -19,7 +20,8 @@ import numpy as np
 
 from ..checks import Array, as_vector
 from ..errors import InvalidParameter
-from ..label_oracle import best_labels
+from ..label_oracle import best_of
+from ..label_table import LabelCosts, Labels
 from .base import UncertaintySet
 from .label_blocks import as_classes, as_costs, indices_of, names_of, one_hot
 from .label_count import LabelCount
@@ -74,8 +76,9 @@ class LabelSet(UncertaintySet):
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "classes", as_classes(self.classes, costs))
 
-    @property
+    @cached_property
     def dim(self) -> int:
+        """Number of entries of an outcome."""
         return sum(self._prices.sizes)
 
     @property
@@ -147,6 +150,17 @@ class LabelSet(UncertaintySet):
     def _prices(self) -> LabelPrices:
         return LabelPrices(self.costs, self.budget)
 
+    @cached_property
+    def _table(self) -> LabelCosts:
+        """What all worst cases share."""
+        return LabelCosts.of(self.costs, self.budget)
+
+    @cached_property
+    def _starts(self) -> Labels:
+        """Where each block starts in an outcome, shape (blocks,)."""
+        sizes = np.array(self._prices.sizes)
+        return np.cumsum(sizes) - sizes
+
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
         excess, room = self._prices.row(tol)
         hot = outcomes > 0.5
@@ -156,9 +170,9 @@ class LabelSet(UncertaintySet):
         return np.asarray(whole & single & (spent <= room))
 
     def _worst_case(self, direction: Array) -> Array:
-        gains = np.split(direction, np.cumsum(self._prices.sizes)[:-1])
-        labels = best_labels(gains, self.costs, self.budget)
-        return np.asarray(one_hot(labels[None, :], self._prices.sizes)[0])
+        outcome = np.zeros(self.dim)
+        outcome[self._starts + best_of(self._table.table(direction))] = 1.0
+        return outcome
 
     def _basis(self) -> Array:
         return np.zeros((self.dim, 0))

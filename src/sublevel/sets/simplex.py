@@ -20,7 +20,8 @@ ROUNDING = 1e-12
 def as_probabilities(owner: str, value: Any) -> Array:
     """Nonnegative numbers that sum to one, shape (classes,), read-only.
 
-    A sum within 1e-6 of one (single precision) is scaled to one.
+    A sum within 1e-6 of one (single precision) is scaled to one. A sum that is one to
+    rounding is left alone, so that a law read back from a file is the one written.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def as_probabilities(owner: str, value: Any) -> Array:
         raise InvalidParameter(
             f"{owner}(probabilities=...) must sum to 1, got {total:.6g}."
         )
-    return freeze(vector / total)
+    return freeze(vector if abs(total - 1.0) <= 1e-14 else vector / total)
 
 
 def on_simplex(outcomes: Array, tol: float) -> np.ndarray[Any, Any]:

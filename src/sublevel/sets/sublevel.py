@@ -15,18 +15,14 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, as_vector
+from ..checks import Array
 from ..errors import InvalidParameter, Unbounded
 from ..losses import LabelLoss, Loss
 from ..losses import get as get_loss
 from ..losses.base import within_budget
-from ..predictions import (
-    AnyPrediction,
-    JointPrediction,
-    LabelPrediction,
-    Prediction,
-)
+from ..predictions import AnyPrediction
 from .base import UncertaintySet
+from .context import one_context
 from .label_set import LabelSet
 from .uniform import polar_volume
 
@@ -45,6 +41,7 @@ class Sublevel(UncertaintySet):
     Examples
     --------
     >>> from sublevel.losses import Squared
+    >>> from sublevel.predictions import Prediction
     >>> U = Sublevel(Squared(), Prediction(np.zeros(2)), budget=4.0)
     >>> U.support([1.0, 0.0]), U.contains([[1.0, 1.0], [2.0, 2.0]])
     (2.0, array([ True, False]))
@@ -63,7 +60,7 @@ class Sublevel(UncertaintySet):
         loss = get_loss(self.loss)
         object.__setattr__(self, "loss", loss)
         object.__setattr__(self, "budget", float(self.budget))
-        object.__setattr__(self, "prediction", _one_context(loss, self.prediction))
+        object.__setattr__(self, "prediction", one_context(loss, self.prediction))
 
     @property
     def dim(self) -> int:
@@ -154,28 +151,6 @@ def within(scores: Any, budgets: Any, floors: Any, tol: float) -> Any:
     above = np.where(np.isfinite(above), above, 0.0)
     rounding = 1e-14 * np.where(np.isfinite(floors), np.abs(floors), 0.0)
     return scores <= budgets + tol * above + rounding
-
-
-def _one_context(loss: Any, prediction: Any) -> AnyPrediction:
-    """The prediction of one context, checked against what the loss needs."""
-    if isinstance(prediction, LabelPrediction | JointPrediction):
-        loss.check(prediction)
-        return prediction
-    if not isinstance(prediction, Prediction):
-        prediction = Prediction(prediction)
-    owner = "Sublevel"
-    location = as_vector(owner, "prediction", prediction.location)
-    scale = prediction.scale
-    if scale is not None:
-        scale = as_vector(owner, "scale", scale, location.size)
-    if loss.needs == "spread" and (scale is None or (scale <= 0).any()):
-        raise InvalidParameter(
-            f"Sublevel(prediction=...) must have a positive spread for "
-            f"{type(loss).__name__}, got {scale}. Say Prediction(location, scale)."
-        )
-    found = Prediction(location, scale)
-    loss.check(found)
-    return found
 
 
 def sublevel_set(

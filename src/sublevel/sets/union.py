@@ -62,7 +62,7 @@ class Union(UncertaintySet):
     def _constraints(self, outcome: cp.Expression) -> NoReturn:
         """A union is not convex, so it has no constraints of its own."""
         raise InvalidParameter(
-            "Union.constraints(outcome) is not available: a union is not convex. "
+            "Union has no CVXPY constraints of its own: a union is not convex. "
             "Protect against each member of Union.sets instead; that is the same."
         )
 

@@ -164,3 +164,9 @@ def test_single_precision_and_copies(kind):
     nominal[:] = 9
     assert ball.probabilities.sum() == pytest.approx(1.0, abs=1e-15)
     assert repr(ball) == f"{kind.__name__}(dim=3, radius=0.1)"
+
+
+@pytest.mark.parametrize("radius", [1e-40, 1e-200, 5e-324])
+def test_a_ball_of_almost_nothing_still_has_a_worst_case(radius):
+    worst = KLBall([0.5, 0.3, 0.2], radius).worst_case([1.0, 0.0, 2.0])
+    assert worst == pytest.approx([0.5, 0.3, 0.2], abs=1e-15)

@@ -1,0 +1,150 @@
+"""A whole problem as one cone program whose data are affine in its parameters.
+
+    minimise    x' P x / 2 + q' x + offset
+    subject to  A x + s = b,  s in a product of cones,
+
+where q, offset, A and b are affine functions of a vector of slots: numbers that change
+from context to context (location, reach, budget) or from call to call (the values of
+ordinary parameters). Only arrays live here, so a program can be sent to a worker or
+written to a file; `canonical` reads it from CVXPY once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..checks import Array
+
+
+@dataclass(frozen=True)
+class ConeProgram:
+    """The program and how its data follow from the slots.
+
+    Attributes
+    ----------
+    cones : (kind, size) in the order of the rows; for a power cone the size is its
+        exponent
+    sign : 1.0 to minimise, -1.0 if the objective is to be maximised
+    indices, indptr : pattern of A, by column
+    P_where : entries of P that can be other than zero, counted down the columns
+    P : sparse (entries of P_where, slots + 1)
+    q : sparse (nx + 1, slots + 1); the last row is the offset
+    A : sparse (entries of the pattern, slots + 1)
+    b : sparse (rows, slots + 1)
+    slots : name -> slice of the slot vector
+    variables : id of a CVXPY variable -> columns of x, column-major
+    """
+
+    cones: tuple[tuple[str, float], ...]
+    sign: float
+    indices: Any
+    indptr: Any
+    P_where: Any
+    P: Any
+    q: Any
+    A: Any
+    b: Any
+    slots: dict[str, slice]
+    variables: dict[int, Any]
+
+    @property
+    def width(self) -> int:
+        """Number of variables."""
+        return len(self.indptr) - 1
+
+    @property
+    def size(self) -> int:
+        """Length of the slot vector, the constant one at its end included."""
+        return int(self.q.shape[1])
+
+    def matrix(self, values: Array) -> Any:
+        """A as a sparse matrix, from the values of its pattern."""
+        shape = (self.b.shape[0], self.width)
+        return sp.csc_array((values, self.indices, self.indptr), shape=shape)
+
+
+@dataclass(frozen=True)
+class Varying:
+    """One block of data over n contexts: mostly constant, some entries vary.
+
+    Attributes
+    ----------
+    base : array of shape (entries,), the constant part
+    where : which entries vary, shape (k,)
+    values : what they are, shape (n, k)
+    """
+
+    base: Array
+    where: Any
+    values: Array
+
+    def row(self, i: int) -> Array:
+        """All entries at one context."""
+        found = self.base.copy()
+        found[self.where] = self.values[i]
+        return found
+
+    @property
+    def size(self) -> Array:
+        """Largest size of a varying entry at each context, shape (n,)."""
+        return np.asarray(np.max(np.abs(self.values), axis=1, initial=0.0))
+
+
+@dataclass(frozen=True)
+class ProgramData:
+    """The data of n contexts: P is the same for all."""
+
+    program: ConeProgram
+    P: Any
+    q: Varying
+    A: Varying
+    b: Varying
+
+    def __len__(self) -> int:
+        return len(self.A.values)
+
+
+def fill(program: ConeProgram, fixed: Array, contexts: dict[str, Array]) -> ProgramData:
+    """The data at n contexts.
+
+    Parameters
+    ----------
+    fixed : array of shape (slots + 1,)
+        The slot vector; what it holds in slots that `contexts` names is ignored.
+    contexts : slot name -> array of shape (n, size of the slot)
+    """
+    columns = [
+        np.arange(*program.slots[name].indices(program.size)) for name in contexts
+    ]
+    changing = np.concatenate(columns) if columns else np.zeros(0, dtype=int)
+    given = list(contexts.values())
+    theta = np.hstack(given) if given else np.zeros((1, 0))
+    fixed = fixed.copy()
+    fixed[changing] = 0.0
+    return ProgramData(
+        program,
+        _quadratic(program, fixed),
+        _varying(program.q, fixed, changing, theta),
+        _varying(program.A, fixed, changing, theta),
+        _varying(program.b, fixed, changing, theta),
+    )
+
+
+def _varying(table: Any, fixed: Array, changing: Any, theta: Array) -> Varying:
+    base = np.asarray(table @ fixed)
+    part = table[:, changing] if changing.size else sp.csr_array((len(base), 0))
+    where = np.flatnonzero(np.diff(part.indptr))
+    # One sparse product for all contexts.
+    values = base[where] + np.asarray((part[where] @ theta.T).T)
+    return Varying(base, where, np.ascontiguousarray(values))
+
+
+def _quadratic(program: ConeProgram, fixed: Array) -> Any:
+    shape = (program.width, program.width)
+    column, row = np.divmod(program.P_where, program.width)
+    entries = np.asarray(program.P @ fixed)
+    return sp.triu(sp.coo_array((entries, (row, column)), shape=shape), format="csc")

@@ -1,0 +1,116 @@
+"""A linear master problem: cuts are rows that join a live solver.
+
+The simplex method starts from the last basis, so a round costs a few pivots. With
+integer variables each round is a new branch and bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..checks import Array
+from .counterpart import Key
+from .linear_model import LinearModel
+from .live_highs import LiveHighs
+
+
+class LinearMaster:
+    """A linear model at the outcomes seen so far.
+
+    Parameters
+    ----------
+    model : LinearModel
+    tolerance : float
+        Relative gap at which branch and bound may stop.
+    """
+
+    def __init__(self, model: LinearModel, tolerance: float) -> None:
+        self._model = model
+        self._constants = [row.constant() for row in model.rows]
+        matrix = model.matrix()
+        lone = _bounds_one_column(matrix) & ~model.equal
+        lower, upper = _tightened(model.bounds, matrix[lone])
+        goal = model.goal, model.sign
+        self._program = LiveHighs(lower, upper, model.integer, *goal, tolerance)
+        upper = np.where(model.equal, 0.0, np.inf)
+        self._program.add_rows(matrix[~lone], upper[~lone])
+        # A solution has a one at its end, a ray a zero: constants vanish at infinity.
+        self._point = np.zeros(model.width + 1)
+
+    def add(self, cuts: list[tuple[int, dict[Key, Array]]]) -> None:
+        """Rows that must hold at given outcomes."""
+        rows = [self._cut(i, outcomes) for i, outcomes in cuts]
+        self._program.add_rows(sp.csr_array(np.array(rows)), np.full(len(rows), np.inf))
+
+    def solve(self) -> str:
+        """Solve; the status is "optimal", "infeasible" or "unbounded"."""
+        status = self._program.run()
+        if status == "optimal":
+            self._point = np.append(self._program.point, 1.0)
+        return status
+
+    def look_along_ray(self) -> bool:
+        """After "unbounded": stand at infinity, if HiGHS can say in which direction."""
+        ray = self._program.ray()
+        if ray is not None:
+            self._point = np.append(ray, 0.0)
+        return ray is not None
+
+    def drop_objective(self) -> None:
+        """From now on look for any decision."""
+        self._program.set_cost(self._model.goal, 0.0)
+
+    @property
+    def bound(self) -> float:
+        """What no decision beats, in the sense of the objective."""
+        return self._model.sign * self._program.bound
+
+    @property
+    def value(self) -> float:
+        """Objective of the solution at the outcomes seen so far."""
+        return float(self._point[self._model.goal])
+
+    def constant(self, i: int) -> float:
+        """Row i without the outcome, at the solution."""
+        return float(self._constants[i].at(self._point, 1)[0])
+
+    def direction(self, i: int, key: Key) -> Array:
+        """Direction in which the outcome hurts row i, at the solution."""
+        size = sum(parameter.size for parameter in key)
+        return self._model.rows[i].slopes[key].at(self._point, size)
+
+    def snapshot(self) -> Array:
+        """The solution, to come back to."""
+        return self._point
+
+    def load(self, point: Array) -> None:
+        """Put a solution into the variables."""
+        for variable, part in self._model.columns:
+            variable.save_value(point[part].reshape(variable.shape, order="F"))
+
+    def _cut(self, i: int, outcomes: dict[Key, Array]) -> Array:
+        """Coefficients of row i at an outcome, the constant last."""
+        width = self._model.width + 1
+        found = self._constants[i].mixed(np.ones(1), width)
+        for key, slope in self._model.rows[i].slopes.items():
+            found -= slope.mixed(outcomes[key], width)
+        return found
+
+
+def _bounds_one_column(matrix: Any) -> Any:
+    """Which rows mention one column only: they are bounds, which cost nothing."""
+    matrix.eliminate_zeros()
+    return np.diff(matrix[:, :-1].indptr) == 1
+
+
+def _tightened(bounds: tuple[Array, Array], rows: Any) -> tuple[Array, Array]:
+    """Bounds after rows slope * x[column] + offset >= 0."""
+    lower, upper = bounds[0].copy(), bounds[1].copy()
+    inner, offset = rows[:, :-1], rows[:, [-1]].toarray()[:, 0]
+    ends, up = -offset / inner.data, inner.data > 0
+    np.maximum.at(lower, inner.indices[up], ends[up])
+    np.minimum.at(upper, inner.indices[~up], ends[~up])
+    return lower, upper

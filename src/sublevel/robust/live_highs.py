@@ -1,0 +1,136 @@
+"""A linear or mixed-integer program that stays alive in HiGHS while rows join it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import highspy
+import numpy as np
+
+from ..checks import Array
+from ..errors import SolverFailed
+
+#: Absolute slack HiGHS may leave in a row; well below that of the cuts.
+FEASIBILITY = 1e-9
+
+_STATUS = highspy.HighsModelStatus
+_STATUSES = {
+    _STATUS.kOptimal: cp.OPTIMAL,
+    _STATUS.kInfeasible: cp.INFEASIBLE,
+    _STATUS.kUnbounded: cp.UNBOUNDED,
+}
+
+
+class LiveHighs:
+    """Minimise cost * x[column] over bounds and rows.
+
+    Parameters
+    ----------
+    lower, upper : arrays of shape (columns,)
+    integer : positions of the integer columns
+    column, cost : what is minimised
+    gap : float
+        Relative gap at which branch and bound may stop.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> lp = LiveHighs(np.zeros(2), np.full(2, 9.0), np.zeros(0, int), 0, -1.0, 1e-7)
+    >>> lp.add_rows(sp.csr_array([[-1.0, -1.0, 4.0]]), np.array([np.inf]))
+    >>> lp.run(), float(lp.point[0]), lp.bound
+    ('optimal', 4.0, -4.0)
+    """
+
+    def __init__(
+        self,
+        lower: Array,
+        upper: Array,
+        integer: Any,
+        column: int,
+        cost: float,
+        gap: float,
+    ) -> None:
+        self._highs = highspy.Highs()
+        for name, value in _options(gap).items():
+            self._highs.setOptionValue(name, value)
+        self._highs.addVars(len(lower), lower, upper)
+        self._highs.changeColCost(column, cost)
+        self._integer = np.asarray(integer, dtype=np.int32)
+        self._set_kind(highspy.HighsVarType.kInteger)
+
+    def add_rows(self, rows: Any, upper: Array) -> None:
+        """Rows 0 <= a'x + b <= upper; sparse by row, b in the last column."""
+        offset = rows[:, [-1]].toarray()[:, 0]
+        inner = rows[:, :-1]
+        self._highs.addRows(
+            len(offset),
+            -offset,
+            upper - offset,
+            inner.nnz,
+            inner.indptr[:-1].astype(np.int32),
+            inner.indices.astype(np.int32),
+            inner.data,
+        )
+
+    def set_cost(self, column: int, cost: float) -> None:
+        """Change what is minimised."""
+        self._highs.changeColCost(column, cost)
+
+    def run(self) -> str:
+        """Solve; "optimal", "infeasible" or "unbounded", else SolverFailed."""
+        for attempt in ("warm", "cold", "without presolve"):
+            if attempt != "warm":
+                self._highs.clearSolver()
+            if attempt == "without presolve":
+                self._highs.setOptionValue("presolve", "off")
+            self._highs.run()
+            self._highs.setOptionValue("presolve", "choose")
+            found = self._highs.getModelStatus()
+            if found in _STATUSES:
+                return _STATUSES[found]
+        raise SolverFailed(
+            f"HIGHS stopped with status {self._highs.modelStatusToString(found)!r} on "
+            "the robust problem. Rescale the model, or try another solver."
+        )
+
+    @property
+    def point(self) -> Array:
+        """The solution, shape (columns,)."""
+        return np.array(self._highs.getSolution().col_value)
+
+    @property
+    def bound(self) -> float:
+        """What no solution beats: for integers, the bound of branch and bound."""
+        info = self._highs.getInfo()
+        if self._integer.size:
+            return float(info.mip_dual_bound)
+        return float(info.objective_function_value)
+
+    def ray(self) -> Array | None:
+        """A direction, integrality apart, along which the program improves for ever."""
+        highs = self._highs
+        self._set_kind(highspy.HighsVarType.kContinuous)
+        highs.setOptionValue("presolve", "off")
+        highs.clearSolver()
+        highs.run()
+        _, found, direction = highs.getPrimalRay()
+        highs.setOptionValue("presolve", "choose")
+        self._set_kind(highspy.HighsVarType.kInteger)
+        return np.array(direction) if found else None
+
+    def _set_kind(self, kind: Any) -> None:
+        size = self._integer.size
+        if size:
+            self._highs.changeColsIntegrality(size, self._integer, np.full(size, kind))
+
+
+def _options(gap: float) -> dict[str, Any]:
+    return {
+        "output_flag": False,
+        "primal_feasibility_tolerance": FEASIBILITY,
+        "dual_feasibility_tolerance": FEASIBILITY,
+        "mip_feasibility_tolerance": FEASIBILITY,
+        "mip_rel_gap": gap,
+        "mip_abs_gap": FEASIBILITY,
+    }

@@ -1,0 +1,98 @@
+"""Whether a problem can be compiled, and the compiled program once it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .compiling import Compiled, compile_counterpart
+from .contexts import parts_of
+from .cuts import Cuts
+from .sets_at import is_predicted, set_value
+from .slots import FixedSet, SlotSet, example, example_of, slot_set
+
+
+@dataclass
+class Prepared:
+    """A problem on its way to one cone program for all contexts.
+
+    Attributes
+    ----------
+    losses : for each key whose sets are predicted, their losses
+    reason : why contexts must be solved one by one, or None
+    """
+
+    losses: dict[Any, tuple[Any, ...]]
+    reason: str | None
+    _compiled: Compiled | None = field(default=None, repr=False)
+
+    def compiled(
+        self, problem: Any, batches: Callable[[], list[Any]]
+    ) -> Compiled | None:
+        """The compiled program; where predictions have to be seen, at first use."""
+        if self._compiled is None and self.reason is None:
+            said = [b and example_of(parts_of(b)[0]) for b in batches()]
+            self.compile(problem, said)
+        return self._compiled
+
+    def compile(self, problem: Any, said: list[Any]) -> None:
+        """Compile, given for each key a prediction of the right shape (or None)."""
+        items = zip(problem.uncertainty.items(), said, strict=True)
+        forms = [
+            _form(number, key, value, self.losses.get(key), shape)
+            for number, ((key, value), shape) in enumerate(items)
+        ]
+        self._compiled = compile_counterpart(problem, forms)
+        if self._compiled is None:
+            self.reason = "a variable is a symmetric, diagonal or sparse matrix"
+
+
+def prepare(problem: Any, engine: str | Cuts, solver: str | None) -> Prepared:
+    """Compile as far as possible without having seen a context."""
+    losses = {
+        key: tuple(value.losses_)
+        for key, value in problem.uncertainty.items()
+        if is_predicted(value)
+    }
+    prepared = Prepared(losses, _obstacle(problem, losses, engine, solver))
+    said = {key: example(parts, _size(key)) for key, parts in losses.items()}
+    if prepared.reason is None and all(shape is not None for shape in said.values()):
+        prepared.compile(problem, [said.get(key) for key in problem.uncertainty])
+    return prepared
+
+
+def _obstacle(
+    problem: Any, losses: dict[Any, Any], engine: str | Cuts, solver: str | None
+) -> str | None:
+    """Why one cone program cannot serve all contexts, or None."""
+    if engine == "cuts" or isinstance(engine, Cuts):
+        return "cutting planes were asked for"
+    if solver not in (None, "CLARABEL"):
+        return f"the solver is {solver}"
+    if problem._is_mixed_integer:
+        return "some variables are integer"
+    if any(not loss.has_slots for parts in losses.values() for loss in parts):
+        return "a set has labels, or a loss of the user's own"
+    fixed = {
+        key: set_value(key, value)
+        for key, value in problem.uncertainty.items()
+        if key not in losses
+    }
+    return None if problem._has_dual(fixed) else "a set has no exact dual"
+
+
+def _size(key: Any) -> int:
+    return sum(parameter.size for parameter in key)
+
+
+def _form(
+    number: int, key: Any, value: Any, losses: Any, said: Any
+) -> FixedSet | SlotSet:
+    if losses is None:
+        return FixedSet(set_value(key, value))
+    known = all(loss.nonneg for loss in losses)
+    signs = np.concatenate([np.full(p.size, p.is_nonneg() and not known) for p in key])
+    return slot_set(number, losses, said, signs)
