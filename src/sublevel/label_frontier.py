@@ -37,6 +37,14 @@ class Choices(NamedTuple):
     free: list[int]
     steps: list[tuple[Labels, Labels]]
 
+    def one(self, state: int) -> Labels:
+        """Labels of one choice, shape (blocks,)."""
+        found = self.settled.copy()
+        for k, (pair, classes) in zip(self.free[::-1], self.steps[::-1], strict=True):
+            state, chosen = divmod(int(pair[state]), classes.size)
+            found[k] = classes[chosen]
+        return found
+
     def labels(self, states: Any) -> Labels:
         """Labels of some of the choices, shape (len(states), blocks)."""
         found = np.tile(self.settled, (len(states), 1))

@@ -15,7 +15,7 @@ classifiers lead here. The problem is NP-hard in general and easy in practice:
 """
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -60,12 +60,9 @@ def best_labels(
 
 def best_of(table: LabelTable) -> Labels:
     """The same from a table laid out already."""
-    unit = float(table.excess.max())
-    if unit == 0.0:
+    if table.unit == 0.0:
         return np.asarray(np.argmax(table.gains, axis=1))
-    if ((table.excess == 0.0) | (table.excess == unit)).all():
-        return _switch(table, unit)
-    return _branch(table)
+    return _branch(table) if isnan(table.unit) else _switch(table, table.unit)
 
 
 def pareto_labels(
@@ -143,9 +140,9 @@ def _branch(table: LabelTable) -> Labels:
     """The best labels: dual bound, greedy repair, then the choices between the two."""
     price, bound, under, over = _dual(table)
     labels = max((_repair(table, under), _repair(table, over)), key=table.gain)
-    finite = np.where(np.isfinite(table.gains), table.gains, 0.0)
-    rounding = 1e-13 * float(np.abs(finite).sum() + price * table.room)
-    gap = bound - table.gain(labels) + rounding
+    known = table.gain(labels)
+    rounding = 1e-13 * (table.size + price * table.room)
+    gap = bound - known + rounding
     if gap <= 2 * rounding:
         return labels
     found = promising(table, price, gap, MOST_STATES)
@@ -154,8 +151,8 @@ def _branch(table: LabelTable) -> Labels:
     if not found.cost.size:
         # Nothing left between the bounds: the repaired labels are the best ones.
         return labels
-    best = found.labels([int(np.argmax(price * found.cost - found.loss))])[0]
-    return best if table.gain(best) > table.gain(labels) else labels
+    best = found.one(int((price * found.cost - found.loss).argmax()))
+    return best if table.gain(best) > known else labels
 
 
 def _dual(table: LabelTable) -> tuple[float, float, Labels, Labels]:

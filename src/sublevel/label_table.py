@@ -6,7 +6,7 @@ room, never negative, so the least-cost labels are always affordable.
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ class LabelTable:
         What may be spent above the least costs, tolerance included.
     least : float
         Sum of the least costs.
+    unit : float
+        c if every excess cost is 0 or c, otherwise nan.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class LabelTable:
     excess: Array
     room: float
     least: float
+    unit: float
 
     @classmethod
     def of(
@@ -69,6 +72,11 @@ class LabelTable:
         """Where each block starts among all entries, shape (blocks,)."""
         blocks, classes = self.gains.shape
         return np.arange(0, blocks * classes, classes)
+
+    @cached_property
+    def size(self) -> float:
+        """Sum of the sizes of all gains: what rounding is relative to."""
+        return float(np.abs(self.gains[self.gains > -inf]).sum())
 
     @cached_property
     def without_cost(self) -> Array:
@@ -119,7 +127,7 @@ class LabelCosts:
     --------
     >>> LabelCosts.of([[1.0, 1.5], [2.0]], budget=3.1).table(np.array([5.0, 6.0, 7.0]))
     LabelTable(gains=array([[  5., -inf], [  7., -inf]]), excess=array([[0., 0.],
-    [0., 0.]]), room=0.1, least=3.0)
+    [0., 0.]]), room=0.1, least=3.0, unit=0.0)
     """
 
     present: npt.NDArray[np.bool_]
@@ -141,7 +149,13 @@ class LabelCosts:
         entries, places = self._usable
         laid = np.full(self.excess.shape, -inf)
         laid.put(places, gains[entries])
-        return LabelTable(laid, self.excess, self.room, self.least)
+        return LabelTable(laid, self.excess, self.room, self.least, self._unit)
+
+    @cached_property
+    def _unit(self) -> float:
+        top = float(self.excess.max())
+        two = (self.excess == 0.0) | (self.excess == top)
+        return top if two.all() else nan
 
     @cached_property
     def _usable(self) -> tuple[Labels, Labels]:

@@ -12,7 +12,7 @@ from math import exp, log, sqrt
 
 from ..checks import require_level, require_nonnegative
 from ..errors import InvalidParameter
-from .exact import require_whole
+from .exact import exact, require_whole
 
 __all__ = ["ellipsoid_level", "ellipsoid_radius", "sun_level", "sun_sample_size"]
 
@@ -106,7 +106,7 @@ def sun_sample_size(alpha: float, coverage: float = 1.0) -> int:
     """
     require_level("sun_sample_size", alpha=alpha)
     _require_share("sun_sample_size", coverage)
-    if alpha <= 1 - coverage:
+    if exact(alpha) <= 1 - exact(coverage):
         raise InvalidParameter(
             f"sun_sample_size(coverage=...) must exceed 1 - alpha = {1 - alpha:g}, got "
             f"{coverage!r}: no sample is large enough. Use a larger set."

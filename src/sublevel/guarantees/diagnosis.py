@@ -158,7 +158,7 @@ def _predictability(total: Array, contexts: Array) -> _Fact:
     from sklearn.model_selection import KFold, cross_val_predict
 
     folds = KFold(5, shuffle=True, random_state=0)
-    forest = ExtraTreesRegressor(100, min_samples_leaf=5, random_state=0)
+    forest = ExtraTreesRegressor(30, min_samples_leaf=5, random_state=0)
     said = cross_val_predict(forest, contexts, total, cv=folds)
     plain = np.empty_like(total)
     for train, test in folds.split(total):

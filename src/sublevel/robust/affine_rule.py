@@ -127,7 +127,7 @@ def affine_rule(
 
     >>> import sublevel as sl
     >>> demand, stock = sl.Uncertain(2, name="demand"), cp.Variable(2, nonneg=True)
-    >>> late = affine_rule(demand, 2, nonneg=True, name="late")
+    >>> late = sl.affine_rule(demand, 2, nonneg=True, name="late")
     >>> cost = cp.sum(stock) + 1.5 * cp.sum(late)
     >>> U = sl.sets.Budget([5.0, 5.0], [2.0, 2.0], gamma=1)
     >>> enough = [stock + late >= demand]

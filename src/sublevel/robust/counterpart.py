@@ -104,26 +104,25 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
             f"The constraint {constraint} cannot be made robust: {reason}. "
             "Rewrite it so that the outcome enters each row once and linearly."
         )
-    certain, rows, equalities = [], [], []
+    certain, rows = [], {"nonneg": list[UncertainRow](), "zero": list[UncertainRow]()}
     uncertain = form.uncertain_rows()
     for cone in form.cones:
         if not uncertain_in(cone.constraint):
             certain.append(cone.constraint)
             continue
-        if cone.kind not in ("nonneg", "zero"):
+        if cone.kind not in rows:
             raise NotRobustifiable(
                 f"The constraint {constraint} cannot be made robust: a cone "
                 f"({cone.kind}) mentions the uncertain parameter without depending on "
                 "it. Rewrite it without the parameter."
             )
         for i in range(cone.rows.start, cone.rows.stop):
-            equal = cone.kind == "zero"
             if uncertain[i]:
-                (equalities if equal else rows).append(_row(form, i, keys))
+                rows[cone.kind].append(_row(form, i, keys))
             else:
                 value = form.certain(i)
-                certain.append(value == 0 if equal else value >= 0)
-    return RobustConstraint(constraint, certain, rows, equalities)
+                certain.append(value == 0 if cone.kind == "zero" else value >= 0)
+    return RobustConstraint(constraint, certain, rows["nonneg"], rows["zero"])
 
 
 def _row(form: ConeForm, index: int, keys: tuple[Key, ...]) -> UncertainRow:

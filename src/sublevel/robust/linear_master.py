@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..checks import Array
 from .counterpart import Key
@@ -35,15 +34,18 @@ class LinearMaster:
         lower, upper = _tightened(model.bounds, matrix[lone])
         goal = model.goal, model.sign
         self._program = LiveHighs(lower, upper, model.integer, *goal, tolerance)
-        upper = np.where(model.equal, 0.0, np.inf)
-        self._program.add_rows(matrix[~lone], upper[~lone])
+        self._add_certain(matrix[~lone], model.equal[~lone])
         # A solution has a one at its end, a ray a zero: constants vanish at infinity.
         self._point = np.zeros(model.width + 1)
 
     def add(self, cuts: list[tuple[int, dict[Key, Array]]]) -> None:
         """Rows that must hold at given outcomes."""
-        rows = [self._cut(i, outcomes) for i, outcomes in cuts]
-        self._program.add_rows(sp.csr_array(np.array(rows)), np.full(len(rows), np.inf))
+        rows = np.array([self._cut(i, outcomes) for i, outcomes in cuts])
+        inner, offset = rows[:, :-1], rows[:, -1]
+        row, column = inner.nonzero()
+        counts = np.bincount(row, minlength=len(rows))
+        top = np.full(len(rows), np.inf)
+        self._program.add_rows(counts, column, inner[row, column], -offset, top)
 
     def solve(self) -> str:
         """Solve; the status is "optimal", "infeasible" or "unbounded"."""
@@ -90,6 +92,11 @@ class LinearMaster:
         """Put a solution into the variables."""
         for variable, part in self._model.columns:
             variable.save_value(point[part].reshape(variable.shape, order="F"))
+
+    def _add_certain(self, rows: Any, equal: Any) -> None:
+        inner, offset = rows[:, :-1], rows[:, [-1]].toarray()[:, 0]
+        counts, top = np.diff(inner.indptr), np.where(equal, -offset, np.inf)
+        self._program.add_rows(counts, inner.indices, inner.data, -offset, top)
 
     def _cut(self, i: int, outcomes: dict[Key, Array]) -> Array:
         """Coefficients of row i at an outcome, the constant last."""

@@ -35,9 +35,8 @@ class LiveHighs:
 
     Examples
     --------
-    >>> import scipy.sparse as sp
     >>> lp = LiveHighs(np.zeros(2), np.full(2, 9.0), np.zeros(0, int), 0, -1.0, 1e-7)
-    >>> lp.add_rows(sp.csr_array([[-1.0, -1.0, 4.0]]), np.array([np.inf]))
+    >>> lp.add_rows([1, 1], [0, 1], [1.0, -1.0], [-np.inf, -3.0], [4.0, -3.0])
     >>> lp.run(), float(lp.point[0]), lp.bound
     ('optimal', 4.0, -4.0)
     """
@@ -59,18 +58,19 @@ class LiveHighs:
         self._integer = np.asarray(integer, dtype=np.int32)
         self._set_kind(highspy.HighsVarType.kInteger)
 
-    def add_rows(self, rows: Any, upper: Array) -> None:
-        """Rows 0 <= a'x + b <= upper; sparse by row, b in the last column."""
-        offset = rows[:, [-1]].toarray()[:, 0]
-        inner = rows[:, :-1]
+    def add_rows(
+        self, counts: Any, columns: Any, values: Any, lower: Any, upper: Any
+    ) -> None:
+        """Rows lower <= a'x <= upper; `counts` says how many entries each has."""
+        starts = np.cumsum(counts) - counts
         self._highs.addRows(
-            len(offset),
-            -offset,
-            upper - offset,
-            inner.nnz,
-            inner.indptr[:-1].astype(np.int32),
-            inner.indices.astype(np.int32),
-            inner.data,
+            len(starts),
+            np.asarray(lower),
+            np.asarray(upper),
+            len(values),
+            starts.astype(np.int32),
+            np.asarray(columns, dtype=np.int32),
+            np.asarray(values),
         )
 
     def set_cost(self, column: int, cost: float) -> None:

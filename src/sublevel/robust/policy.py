@@ -9,9 +9,11 @@ import numpy as np
 
 from ..checks import Array, require_positive
 from ..errors import InvalidParameter
+from .calibrated import Calibrates
 from .chunk import decide_chunk
 from .compiling import Compiled, ordinary_values, refreshed
 from .decisions import Decisions, Named
+from .fallback import fall_back
 from .gathering import gather, named
 from .one_by_one import as_result, decide_one
 from .parallel import each
@@ -43,7 +45,7 @@ class Recipe:
     certificates: Any
 
 
-class Policy:
+class Policy(Calibrates):
     """From covariates to audited robust decisions; made by `RobustProblem.compile`.
 
     Attributes
@@ -107,16 +109,18 @@ class Policy:
         rows = self._count(X)
         recipe = self._recipe(X)
         if recipe is None:
-            return self._decide_one_by_one(X, rows, progress)
+            found = self._decide_one_by_one(X, rows, progress)
+            return fall_back(found, self._fallback)
         spans = [
             np.arange(a, min(a + int(chunk), rows)) for a in range(0, rows, int(chunk))
         ]
         given = ((self._batches(X, span), recipe.fixed, len(span)) for span in spans)
         jobs = ((decide_chunk, (recipe.compiled, *one)) for one in given)
         results = each(jobs, len(spans), n_jobs, progress, "chunks")
-        return gather(
+        found = gather(
             results, recipe.variables, recipe.keys, recipe.certificates, _index(X)
         )
+        return fall_back(found, self._fallback)
 
     def save(self, path: Any) -> None:
         """Write the policy to a file that `sl.load_policy` reads: arrays and JSON.
@@ -144,29 +148,37 @@ class Policy:
             ordinary_values(self.problem, compiled),
             {named(v): columns[v.id] for v in self.problem._variables},
             self._keys(),
-            self.problem._certificates,
+            self._certificates(),
         )
 
     def _decide_one_by_one(self, X: Any, rows: int, progress: bool) -> Decisions:
         variables = [named(v) for v in self.problem._variables]
         keys, parts = self._keys(), self.problem._uncertain_parts
+        problem = self.problem._over(self._sources())
         jobs = (
-            (decide_one, (self.problem, X, i, self.engine, self.solver))
-            for i in range(rows)
+            (decide_one, (problem, X, i, self.engine, self.solver)) for i in range(rows)
         )
         found = each(jobs, rows, None, progress, "contexts")
         results = [as_result(d, variables, keys, parts) for d in found]
         ends = np.cumsum([v.size for v in variables])
         blocks = np.split(np.arange(ends[-1]), ends[:-1])
         columns = dict(zip(variables, blocks, strict=True))
-        return gather(results, columns, keys, self.problem._certificates, _index(X))
+        return gather(results, columns, keys, self._certificates(), _index(X))
 
     def _keys(self) -> tuple[tuple[Named, ...], ...]:
         return tuple(tuple(named(p) for p in key) for key in self.problem.uncertainty)
 
-    def _sources(self) -> list[Any]:
+    def _given(self) -> list[Any]:
         """For each key its LossSet or set value."""
         return list(self.problem.uncertainty.values())
+
+    def _named_variables(self) -> list[Named]:
+        return [named(v) for v in self.problem._variables]
+
+    def _certificates(self) -> dict[Any, Any]:
+        """What each key's sets promise, or None."""
+        pairs = zip(self._keys(), self._sources(), strict=True)
+        return {key: getattr(source, "certificate_", None) for key, source in pairs}
 
     def _losses(self) -> list[Any]:
         """For each key the losses it was compiled for, or None."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -161,6 +162,12 @@ class RobustProblem:
     def _variables(self) -> list[Any]:
         """The user's variables."""
         return cp.Problem(self.objective, self.constraints).variables()  # type: ignore[no-any-return]
+
+    def _over(self, sources: list[Any]) -> RobustProblem:
+        """The same model over other sets."""
+        found = copy.copy(self)
+        found.uncertainty = dict(zip(self.uncertainty, sources, strict=True))
+        return found
 
     @property
     def _uncertain_parts(self) -> int:

@@ -36,7 +36,7 @@ class SavedPolicy(Policy):
     """What `load_policy` returns: decides like the policy that was saved."""
 
     def __init__(self, recipe: Recipe, sources: list[Any], losses: list[Any]) -> None:
-        self._saved, self._given, self._known = recipe, sources, losses
+        self._saved, self._sets, self._known = recipe, sources, losses
 
     @property
     def one_by_one(self) -> None:
@@ -50,8 +50,11 @@ class SavedPolicy(Policy):
     def _keys(self) -> Any:
         return self._saved.keys
 
-    def _sources(self) -> list[Any]:
-        return self._given
+    def _given(self) -> list[Any]:
+        return self._sets
+
+    def _named_variables(self) -> list[Any]:
+        return list(self._saved.variables)
 
     def _losses(self) -> list[Any]:
         return self._known

@@ -24,6 +24,7 @@ from ..sets import (
     Ellipsoid,
     Intersection,
     L1Ball,
+    LabelSet,
     Mixed,
     Product,
     Sublevel,
@@ -165,6 +166,17 @@ def _(region: Mixed, direction: cp.Expression) -> Epigraph:
         "A set that mixes numbers and labels has no exact conic dual. Use "
         "engine='cuts'."
     )
+
+
+@support_bound.register
+def _(region: LabelSet, direction: cp.Expression) -> Epigraph:
+    listed = region._listed(MOST_SCENARIOS)
+    if listed is None:
+        raise NotRobustifiable(
+            f"A LabelSet of more than {MOST_SCENARIOS} label combinations has no exact "
+            "conic dual. Use engine='cuts'."
+        )
+    return Epigraph(cp.max(listed @ direction))
 
 
 @support_bound.register

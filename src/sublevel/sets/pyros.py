@@ -105,7 +105,7 @@ def _(region: Sublevel, pyros: Any) -> Any:
         up, down = (loss.support(zero, budget, sign * axes) for sign in (1, -1))
         return pyros.CardinalitySet(said.location, up, 1.0, down)
     ball = loss.ball(said, budget)
-    if ball is None:
+    if ball is None or ball.order not in (1, 2):
         _refuse(region)
     region._require_bounded("to_pyros")
     return _ball(ball, pyros)

@@ -46,7 +46,7 @@ def test_coverage_adds_what_it_lacks():
         classical.sun_sample_size(0.1, coverage=0.9)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.01, 1e-9])
+@pytest.mark.parametrize("alpha", [0.1, 0.05, 0.01, 1e-9])
 def test_ellipsoid_both_ways_and_safe_for_normal_noise(alpha):
     radius = classical.ellipsoid_radius(alpha)
     assert classical.ellipsoid_level(radius) == pytest.approx(alpha, rel=1e-9)

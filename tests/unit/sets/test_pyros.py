@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from dataclasses import replace
 from math import inf
 from types import SimpleNamespace
 
@@ -50,9 +51,9 @@ LINEAR = {
         "CardinalitySet",
     ),
     "intersection": (SQUARE & TRIANGLE, "IntersectionSet"),
-    "half-spaces": (
-        sets.Polytope([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0])
-        & sets.Polytope([[0.0, 1.0], [0.0, -1.0]], [2.0, 0.0]),
+    "strips": (
+        sets.Polytope([[1.0, 1.0], [-1.0, -1.0]], [1.0, 1.0])
+        & sets.Polytope([[1.0, -1.0], [-1.0, 1.0]], [2.0, 0.0]),
         "IntersectionSet",
     ),
     "product": (
@@ -89,6 +90,13 @@ LISTED = {
     "image": sets.AffineImage(sets.Finite([[0.0], [1.0]]), [[1.0], [2.0]]),
     "product": sets.Product((sets.Finite([[0.0], [1.0]]), sets.Finite([[3.0]]))),
 }
+
+
+class Largest(losses.Absolute):
+    """A loss whose sets are balls of a norm that is not exported."""
+
+    def ball(self, prediction, budget):
+        return replace(super().ball(prediction, budget), order=inf)
 
 
 def inside(exported, point):
@@ -225,6 +233,7 @@ def test_pyros_finds_the_decision_that_robust_problem_finds(name):
     [
         (sets.Sublevel("huber", [0.0, 0.0], 1.0), r"Sublevel\(Huber\)"),
         (sets.Sublevel("poisson", [1.0, 1.0], 1.0), r"Sublevel\(Poisson\)"),
+        (sets.Sublevel(Largest(), [0.0, 0.0], 1.0), r"Sublevel\(Largest\)"),
         (sets.KLBall([0.5, 0.5], 0.1), "KLBall"),
         (DISC | SQUARE, "Union"),
         (sets.AffineImage(DISC, [[1.0, 1.0]]), "AffineImage"),
