@@ -15,7 +15,7 @@ from .checks import Array
 from .label_table import Labels, LabelTable
 
 #: Shorter lists are not searched for dominated pairs: it would cost more than it saves.
-SHORT = 100
+SHORT = 300
 
 
 class Choices(NamedTuple):
@@ -67,23 +67,25 @@ def promising(
     kept = loss <= gap
     counts, settled = kept.sum(axis=1), kept.argmax(axis=1)
     # Blocks with one class left are settled; the others are merged, shortest first.
-    free = [k for k in counts.argsort(kind="stable").tolist() if counts[k] > 1]
-    at = (table.starts + settled)[counts == 1]
-    cost, lost = (part.take(at).sum(keepdims=True) for part in (table.excess, loss))
+    order, alone = counts.argsort(kind="stable"), int((counts == 1).sum())
+    free, at = order[alone:].tolist(), (table.starts + settled)[order[:alone]]
+    # Costs and losses together, shape (2, ...): half as many small array operations.
+    entries = np.array((table.excess, loss))
+    states = entries.reshape(2, -1).take(at, axis=1).sum(axis=1, keepdims=True)
     steps = []
     for k in free:
         classes = kept[k].nonzero()[0]
-        if cost.size * classes.size > most:
+        if states.shape[1] * classes.size > most:
             return None
-        cost = (cost[:, None] + table.excess[k, classes]).ravel()
-        lost = (lost[:, None] + loss[k, classes]).ravel()
-        pair = ((cost <= table.room) & (lost <= gap)).nonzero()[0]
+        more = entries[:, k].take(classes, axis=1)
+        states = (states[:, :, None] + more[:, None, :]).reshape(2, -1)
+        pair = ((states[0] <= table.room) & (states[1] <= gap)).nonzero()[0]
         if pair.size > short:
-            gain = price * cost[pair] - lost[pair]
-            pair = pair[undominated(cost[pair], gain)]
-        cost, lost = cost[pair], lost[pair]
+            cost, lost = states.take(pair, axis=1)
+            pair = pair[undominated(cost, price * cost - lost)]
+        states = states.take(pair, axis=1)
         steps.append((pair, classes))
-    return Choices(cost, lost, settled, free, steps)
+    return Choices(*states, settled, free, steps)
 
 
 def undominated(costs: Array, gains: Array) -> Labels:

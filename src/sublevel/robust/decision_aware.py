@@ -15,7 +15,7 @@ import numpy as np
 from ..checks import Array
 from ..errors import InvalidParameter
 from .at_budget import Precomputed
-from .envelope import envelope_level, risk_level, test_in_sequence
+from .envelope import envelope_level, risk_level, pass_in_sequence
 from .known import Known
 from .levels import as_levels
 from .realised import TOLERANCE, realise
@@ -99,7 +99,7 @@ def find_level(
         safe = search.fallback is None
         return envelope_level(scores, levels, violates, allowed, safe)
     if method == "learn-then-test":
-        return test_in_sequence(levels, count, allowed)
+        return pass_in_sequence(levels, count, allowed)
     return risk_level(levels, losses, alpha)
 
 

@@ -76,7 +76,7 @@ def envelope_level(
     return last
 
 
-def test_in_sequence(
+def pass_in_sequence(
     levels: Iterable[float],
     counts: Callable[[float], int],
     allowed: int,

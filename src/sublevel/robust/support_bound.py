@@ -44,6 +44,10 @@ def row_bound(
     `direction` is of shape (entries,). Entries that no direction sees are left out
     where the set allows: a thousand rows, each with its own, stay a thousand terms.
     """
+    if direction.is_constant() and not direction.parameters():
+        known = np.zeros(region.dim)
+        known[entries] = direction.value
+        return Epigraph(cp.Constant(region.support(known)))
     if isinstance(region, Product):
         return _product_bound(region, direction, entries)
     if isinstance(region, Sublevel):

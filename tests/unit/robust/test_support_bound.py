@@ -72,3 +72,16 @@ def test_what_has_no_exact_dual_says_so():
         support_bound(sets.Ellipsoid([0.0], radius=np.inf), cp.Variable(1))
     with pytest.raises(Unbounded, match="budget is inf"):
         support_bound(sets.Sublevel("squared", [0.0], np.inf), cp.Variable(1))
+
+
+@pytest.mark.parametrize("engine", ["dual", "cuts"])
+def test_an_outcome_with_a_coefficient_that_is_no_variable(engine):
+    """x >= d for every d: the direction is a constant, whatever the set."""
+    from sublevel.robust import RobustProblem, Uncertain
+
+    x, d = cp.Variable(3, nonneg=True), Uncertain(3, name="d")
+    region = sets.Budget([1.0, 1.0, 1.0], [1.0, 0.5, 1.0], 2)
+    problem = RobustProblem(cp.Minimize(cp.sum(x)), [x >= d], {d: region})
+    np.testing.assert_allclose(
+        problem.solve(engine=engine).value(x), [2.0, 1.5, 2.0], atol=1e-6
+    )

@@ -34,11 +34,6 @@ class Rows:
             self, covariates=self.covariates[which], outcomes=self.outcomes[which]
         )
 
-    def between(self, start: int, stop: int) -> Rows:
-        """A stretch of rows of every network."""
-        rows = slice(start, stop)
-        return Rows(self.covariates[..., rows], self.outcomes[..., rows], stop - start)
-
 
 @dataclass(frozen=True)
 class Layers:
@@ -72,12 +67,8 @@ class Layers:
         slopes, bias = self.output[..., :-1], self.output[..., -1:]
         return inputs, torch.baddbmm(bias, slopes, inputs.clamp_min(0))
 
-    def flatten(self) -> Tensor:
-        """All weights of each network in one row: shape (b, P), hidden ones first."""
-        return torch.cat([self.hidden.flatten(1), self.output.flatten(1)], dim=1)
-
     def moved(self, step: Tensor) -> Layers:
-        """The weights after a step of shape (b, P)."""
+        """The weights after a step of shape (b, P), hidden weights first."""
         size = self.hidden[0].numel()
         return Layers(
             self.hidden + step[:, :size].view_as(self.hidden),

@@ -1,0 +1,103 @@
+"""Adaptive conformal inference: a level that learns from its own violations.
+
+    alpha_{t+1} = alpha_t + gamma (alpha - violated_t)
+
+After T steps the share of violations is within (max(alpha_1, 1 - alpha_1) + gamma) /
+(gamma T) of alpha, whatever the data do, provided that at levels of 0 and below a
+decision is taken that cannot violate. This is about the long run only: nothing is
+promised of a single step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..checks import Array, as_vector, require_level, require_positive
+from ..errors import InvalidParameter
+
+
+class Adaptive:
+    """A budget that rises after violations and falls while there are none.
+
+    Parameters
+    ----------
+    scores : array of shape (N,)
+        Calibration losses, `LossSet.scores_`, say; new ones may be added.
+    alpha : float in (0, 1), the violation level to keep in the long run
+    gamma : float, default 0.02
+        Step: larger follows faster and wanders more.
+
+    Attributes
+    ----------
+    level : present violation level, alpha_t
+    violations, steps : what was seen so far
+
+    References
+    ----------
+    Gibbs and Candes (2021), Proposition 4.1.
+
+    Examples
+    --------
+    >>> adaptive = Adaptive(np.arange(1.0, 100.0), alpha=0.1)
+    >>> adaptive.budget
+    90.0
+    >>> adaptive.update(violated=True).budget
+    92.0
+    """
+
+    def __init__(self, scores: Any, alpha: float, gamma: float = 0.02) -> None:
+        require_level("Adaptive", alpha=alpha)
+        require_positive("Adaptive", gamma=gamma)
+        self._scores: Array = np.sort(as_vector("Adaptive", "scores", scores))
+        self.alpha, self.gamma = float(alpha), float(gamma)
+        self.level = float(alpha)
+        self.violations = self.steps = 0
+
+    @property
+    def budget(self) -> float:
+        """The budget for the next context.
+
+        inf asks for a decision that cannot violate; -inf for no protection at all.
+        """
+        n = len(self._scores)
+        if self.level >= 1:
+            return -np.inf
+        rank = int(np.ceil(round((n + 1) * (1 - self.level), 9)))
+        return float(self._scores[rank - 1]) if rank <= n else np.inf
+
+    def update(self, violated: Any, score: float | None = None) -> Adaptive:
+        """Learn from one step.
+
+        Parameters
+        ----------
+        violated : whether the deployed decision violated
+        score : loss of the new outcome, to be added to the scores, optional
+        """
+        if violated not in (True, False):
+            raise InvalidParameter(
+                f"Adaptive.update(violated=...) must be true or false, got "
+                f"{violated!r}."
+            )
+        self.level += self.gamma * (self.alpha - float(bool(violated)))
+        self.violations += int(bool(violated))
+        self.steps += 1
+        if score is not None:
+            at = int(np.searchsorted(self._scores, float(score)))
+            self._scores = np.insert(self._scores, at, float(score))
+        return self
+
+    @property
+    def bound(self) -> float:
+        """How far the share of violations can be from alpha after the steps so far."""
+        if not self.steps:
+            return 1.0
+        slack = max(self.alpha, 1 - self.alpha) + self.gamma
+        return min(1.0, slack / (self.gamma * self.steps))
+
+    def __repr__(self) -> str:
+        return (
+            f"Adaptive(alpha={self.alpha:g}, level={self.level:.4g}, "
+            f"{self.violations} violations in {self.steps} steps)"
+        )

@@ -1,0 +1,93 @@
+"""Two losses whose residual keeps the loss: what a second model needs to go on.
+
+squared  loss(y, p + q) = loss(y - p, q)          p, q add up
+gamma    loss(y, p * q) = loss(y / p, q) + log p  p, q multiply
+
+So trees fitted to what a line leaves improve the line in the very loss of both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.linear_model import GammaRegressor, Ridge
+
+from ..checks import Array
+from .nix_weigend import nix_weigend
+
+
+class Family(Protocol):
+    """A loss, how two models of it combine, and its linear model."""
+
+    #: The name HistGradientBoostingRegressor has for the loss.
+    boosting: str
+    #: Penalties on standardised coefficients to choose among.
+    penalties: tuple[float, ...]
+
+    def loss(self, y: Array, p: Array) -> Array:
+        """Loss of each row."""
+
+    def join(self, p: Array, q: Array) -> Array:
+        """The prediction of two models, the second fitted to what the first left."""
+
+    def leave(self, y: Array, p: Array) -> Array:
+        """What p leaves to be predicted of y."""
+
+    def line(self, penalty: float, total_weight: float) -> Any:
+        """An unfitted linear model; the penalty is relative to the mean loss."""
+
+
+class Squared:
+    """Squared error: residuals are differences."""
+
+    boosting = "squared_error"
+    penalties = (1e-8, 1e-4, 1e-2, 1e-1, 1.0)
+
+    def loss(self, y: Array, p: Array) -> Array:
+        """Squared difference."""
+        return (y - p) ** 2
+
+    def join(self, p: Array, q: Array) -> Array:
+        """Sum."""
+        return p + q
+
+    def leave(self, y: Array, p: Array) -> Array:
+        """Difference."""
+        return y - p
+
+    def line(self, penalty: float, total_weight: float) -> Any:
+        """Ridge regression, whose own penalty is relative to the sum of the losses."""
+        return Ridge(penalty * total_weight, solver="cholesky")
+
+
+class Gamma:
+    """Gamma loss y / p + log p of positive y: residuals are ratios.
+
+    Examples
+    --------
+    >>> family, y, p, q = Gamma(), np.array([3.0]), np.array([2.0]), np.array([5.0])
+    >>> whole = family.loss(y, family.join(p, q))
+    >>> np.allclose(whole, family.loss(family.leave(y, p), q) + np.log(p))
+    True
+    """
+
+    boosting = "gamma"
+    penalties = (1e-3, 1e-2, 1e-1, 1.0)
+
+    def loss(self, y: Array, p: Array) -> Array:
+        """That of Nix and Weigend."""
+        return nix_weigend(y, p)
+
+    def join(self, p: Array, q: Array) -> Array:
+        """Product."""
+        return p * q
+
+    def leave(self, y: Array, p: Array) -> Array:
+        """Ratio."""
+        return y / p
+
+    def line(self, penalty: float, total_weight: float) -> Any:
+        """Linear model of log p; scikit-learn's penalty is relative to the mean."""
+        del total_weight
+        return GammaRegressor(alpha=penalty, solver="newton-cholesky")

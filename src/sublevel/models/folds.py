@@ -1,0 +1,52 @@
+"""Folds that hold out every row exactly once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, check_cv
+
+from ..errors import InvalidParameter
+
+_OWNER = "MeanVarianceRegressor"
+
+#: (training rows, held-out rows) of each fold.
+Folds = list[tuple[Any, Any]]
+
+
+def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
+    """The folds of `cv`, checked.
+
+    Parameters
+    ----------
+    cv : int, splitter, or iterable of (training rows, held-out rows)
+        A number means shuffled folds, at most one a row.
+
+    Examples
+    --------
+    >>> [len(held) for _, held in partition(3, np.zeros((8, 1)), np.zeros(8))]
+    [3, 3, 2]
+    """
+    n = len(y)
+    if n < 2:
+        raise InvalidParameter(
+            f"{_OWNER}.fit needs 2 rows or more, one to train on and one to hold out, "
+            f"got n_samples = {n}."
+        )
+    if isinstance(cv, int | np.integer):
+        if cv < 2:
+            raise InvalidParameter(f"{_OWNER}(cv=...) must be 2 or more, got {cv}.")
+        cv = KFold(min(int(cv), n), shuffle=True, random_state=random_state)
+    folds = [
+        (np.asarray(train), np.asarray(held))
+        for train, held in check_cv(cv).split(X, y)
+    ]
+    held = np.concatenate([held for _, held in folds])
+    if len(held) != n or len(np.unique(held)) != n:
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must hold out each of the {n} rows exactly once, got "
+            f"{len(held)} held-out rows, {len(np.unique(held))} of them distinct. Use "
+            "KFold or GroupKFold, or a list of such splits."
+        )
+    return folds
