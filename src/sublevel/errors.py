@@ -43,5 +43,9 @@ class InfiniteBudget(UserWarning):
     """The calibration sample is too small for a finite budget at the level asked."""
 
 
+class CertificateVoid(UserWarning):
+    """What was calibrated is no longer what decides; the message says what changed."""
+
+
 class NotRobustifiable(SublevelError, ValueError):
     """A constraint cannot be made robust exactly; the message says why."""

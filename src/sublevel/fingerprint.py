@@ -45,7 +45,9 @@ def mark_rows(X: Any, Y: Any) -> Hashes | None:
         return None
 
 
-def refuse_seen(seen: Hashes | None, X: Any, Y: Any) -> None:
+def refuse_seen(
+    seen: Hashes | None, X: Any, Y: Any, owner: str = "LossSet.calibrate"
+) -> None:
     """Raise InvalidParameter if most rows are among those marked as seen.
 
     Rows that repeat within the sample (few discrete values) may well repeat outside
@@ -58,9 +60,9 @@ def refuse_seen(seen: Hashes | None, X: Any, Y: Any) -> None:
     if 2 * known < rows.size or np.unique(rows).size < DISTINCT * rows.size:
         return
     raise InvalidParameter(
-        "LossSet.calibrate(X, Y) must use data the model was not trained on, got "
-        f"{known} of {rows.size} rows from its training data: the promise would be "
-        "void. Hold some rows back, or use guarantee=sl.guarantees.CVPlus()."
+        f"{owner}(X, Y) must use data the model was not trained on, got {known} of "
+        f"{rows.size} rows from its training data: the promise would be void. Hold "
+        "some rows back, or use LossSet.calibrate(guarantee=sl.guarantees.CVPlus())."
     )
 
 

@@ -139,8 +139,9 @@ def _switch(table: LabelTable, unit: float) -> Labels:
 def _branch(table: LabelTable) -> Labels:
     """The best labels: dual bound, greedy repair, then the choices between the two."""
     price, bound, under, over = _dual(table)
-    labels = max((_repair(table, under), _repair(table, over)), key=table.gain)
-    known = table.gain(labels)
+    repaired = [_repair(table, under), _repair(table, over)]
+    gains = [table.gain(labels) for labels in repaired]
+    known, labels = max(gains), repaired[int(gains[1] > gains[0])]
     rounding = 1e-13 * (table.size + price * table.room)
     gap = bound - known + rounding
     if gap <= 2 * rounding:

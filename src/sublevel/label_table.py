@@ -89,17 +89,15 @@ class LabelTable:
 
     def totals(self, labels: Labels) -> "Totals":
         """Sums of excess costs and gains of one class in each block."""
-        at = self.starts + labels
-        cost, gain = self.excess.take(at).sum(), self.gains.take(at).sum()
-        return Totals(float(cost), float(gain))
+        return Totals(self.cost(labels), self.gain(labels))
 
     def gain(self, labels: Labels) -> float:
         """Sum of the gains of one class in each block."""
-        return self.totals(labels).gain
+        return float(self.gains.take(self.starts + labels).sum())
 
     def cost(self, labels: Labels) -> float:
         """Sum of the excess costs of one class in each block."""
-        return self.totals(labels).cost
+        return float(self.excess.take(self.starts + labels).sum())
 
 
 class Totals(NamedTuple):

@@ -15,6 +15,7 @@ from .scorer import (
     Scored,
     Scorer,
     half_width,
+    handed_to,
     predict_batch,
     read_budgets,
     score_held_out,
@@ -118,7 +119,8 @@ class LossSet(ModelWrapper):
         promise = guarantees.get(guarantee)
         crossed = isinstance(promise, guarantees.CVPlus)
         scored = self._cross(X, Y, promise) if crossed else self._hold_out(X, Y)
-        found = promise.calibrate(scored.scores, alpha, X)
+        handed = handed_to(promise, scored, X, Y)
+        found = promise.calibrate(handed, alpha, X)
         self.calibration_, self._scorers = found, scored.scorers
         self.scores_, self.names_ = scored.scores, scored.names
         settled = self._scorer()

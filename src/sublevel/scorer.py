@@ -10,7 +10,7 @@ import numpy as np
 from .checks import Array
 from .efficiency import mean_width
 from .errors import InvalidParameter
-from .losses import Loss
+from .losses import Loss, Squared
 from .predictions import (
     AnyPrediction,
     Outcomes,
@@ -109,6 +109,21 @@ def score_held_out(scorer: Scorer, X: Any, Y: Any, owner: str) -> Scored:
     named = replace(scorer, columns=scorer.columns or frame_columns(Y))
     names = outcomes.names(list(scorer.columns or column_names(Y)))
     return Scored((named,), scores, names)
+
+
+def handed_to(promise: Any, scored: Scored, X: Any, Y: Any) -> Array:
+    """What a guarantee calibrates on: the scores, or the losses by component."""
+    if not getattr(promise, "by_component", False):
+        return scored.scores
+    scorer = scored.scorers[0]
+    if len(scored.scorers) > 1 or not isinstance(scorer.loss, Squared):
+        raise InvalidParameter(
+            f"{type(promise).__name__} must be used with the squared or the gaussian "
+            f"loss, whose sets are balls in the 2-norm, got "
+            f"{type(scorer.loss).__name__}. Use Marginal or PAC."
+        )
+    said, _, vectors = scorer.meet(X, Y, "LossSet.calibrate")
+    return np.asarray(scorer.loss.components(said, vectors))
 
 
 def predict_batch(

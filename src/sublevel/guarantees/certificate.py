@@ -56,6 +56,8 @@ class Certificate:
         What happens with probability at most alpha.
     holds : str
         When the promise holds, where `confidence` does not say it.
+    measure : str
+        How alpha measures the event: "with probability", or "is in expectation".
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Certificate:
     beta_law: bool = True
     event: str = "a new outcome leaves its set"
     holds: str = ""
+    measure: str = "with probability"
 
     @property
     def is_finite(self) -> bool:
@@ -184,7 +187,7 @@ def _claim(certificate: Certificate) -> str:
     holds = certificate.holds or f"{how_sure} over the calibration draw"
     at_most = "about" if certificate.heuristic else "at most"
     return (
-        f"{certificate.guarantee}: {certificate.event} with probability "
+        f"{certificate.guarantee}: {certificate.event} {certificate.measure} "
         f"{at_most} {certificate.alpha:.6g},\n{holds}."
     )
 

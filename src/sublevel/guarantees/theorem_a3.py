@@ -132,8 +132,10 @@ class TheoremA3(SampleBound):
         """A bound on the total, and the confidence deficit that is left."""
         if self.total is not None:
             return self.total, self.delta
-        most = losses.shape[1] * self.cap
-        return most * betting(losses.sum(axis=1) / most, self.delta / 2), self.delta / 2
+        most, share = losses.shape[1] * self.cap, self.delta / 2
+        # Rounding may take losses that are all at the cap beyond 1.
+        shares = np.minimum(losses.sum(axis=1) / most, 1.0)
+        return most * betting(shares, share), share
 
     def _losses(self, scores: Any) -> Array:
         losses = super()._losses(scores)

@@ -8,42 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..checks import Array
-from .folds import Folds
 from .learners import Learner
 from .nix_weigend import nix_weigend
+from .rows import Rows
 from .spread import Spread, learn_spread
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What is learned from.
-
-    Parameters
-    ----------
-    X : covariates, as they came
-    Y : array of shape (n, b), the outputs the mean model predicts together
-    weight : array of shape (n,), or None for equal weights
-    folds : list of (training rows, held-out rows)
-    """
-
-    X: Any
-    Y: Array
-    weight: Array | None
-    folds: Folds
-
-    @property
-    def shares(self) -> Array:
-        """Weights that sum to 1, shape (n,)."""
-        raw = np.ones(len(self.Y)) if self.weight is None else self.weight
-        return raw / raw.sum()
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Where the variance ends and when the refits do: see MeanVarianceRegressor."""
-
-    floor: float
-    max_refits: int
-    tol: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +21,17 @@ class Pair:
     Parameters
     ----------
     mean : fitted model of b outputs
-    spreads : one a output
+    spreads : one an output
     variance : array of shape (n, b), out of fold
-    losses : out-of-fold losses, in nats an outcome, before and after each refit
+    losses : out-of-fold losses in nats an outcome, of the fit and of each refit tried
+    n_refits : int, refits kept
     """
 
     mean: Any
     spreads: tuple[Spread, ...]
     variance: Array
     losses: tuple[float, ...]
+    n_refits: int = 0
 
     def predict_mean(self, X: Any) -> Array:
         """Means of shape (n, b)."""
@@ -70,52 +40,58 @@ class Pair:
     def predict(self, X: Any) -> tuple[Array, Array]:
         """Means and standard deviations, each of shape (n, b)."""
         mean = self.predict_mean(X)
-        found = [spread.variance(X, mean[:, j]) for j, spread in enumerate(self.spreads)]
-        return mean, np.sqrt(np.stack(found, axis=1))
+        parts = [part.variance(X, mean[:, j]) for j, part in enumerate(self.spreads)]
+        return mean, np.sqrt(np.stack(parts, axis=1))
 
 
-def fit_pair(mean: Learner, variance: Learner, rows: Rows, rules: Rules) -> Pair:
-    """The pair at which weighted refits stop lowering the out-of-fold loss.
+@dataclass(frozen=True)
+class Alternation:
+    """How mean and variance take turns: see MeanVarianceRegressor."""
 
-    A refit weighs each row by 1 / variance, as the Gaussian likelihood does, then
-    learns the variance anew. It is kept if the loss falls by more than `tol`.
-    """
-    best = _one_pass(mean, variance, rows, rules, None)
-    losses = [*best.losses]
-    for _ in range(rules.max_refits if mean.takes_weight else 0):
-        if np.ptp(best.variance, axis=0).max() == 0:
-            break  # Equal weights: the refit would be the fit.
-        trial = _one_pass(mean, variance, rows, rules, best.variance)
-        losses += trial.losses
-        if best.losses[0] - trial.losses[0] <= rules.tol:
-            break
-        best = trial
-    return replace(best, losses=tuple(losses))
+    mean: Learner
+    variance: Learner
+    floor: float
+    max_refits: int
+    tol: float
 
+    def fit(self, rows: Rows, Y: Array) -> Pair:
+        """The pair at which weighted refits stop lowering the out-of-fold loss.
 
-def _one_pass(
-    mean: Learner, variance: Learner, rows: Rows, rules: Rules, known: Array | None
-) -> Pair:
-    """Mean on weighted rows, then the spread of each output."""
-    n, b = rows.Y.shape
-    weight = rows.weight if known is None else _precision(known, rows)
-    target = rows.Y[:, 0] if b == 1 else rows.Y
-    learned = mean.learn(rows.X, target, weight, rows.folds)
-    centers = _columns(learned.out_of_fold, b)
-    found = [
-        learn_spread(variance, rows, rules.floor, j, centers[:, j]) for j in range(b)
-    ]
-    spread, held_out = zip(*found, strict=True)
-    variances = np.stack(held_out, axis=1)
-    each = nix_weigend((rows.Y - centers) ** 2, variances)
-    nats = 0.5 * float(np.mean(rows.shares @ each))
-    return Pair(learned.model, spread, variances, (nats,))
+        A refit weighs each row by 1 / variance, as the Gaussian likelihood does, and
+        learns the variance anew. It is kept if the loss falls by more than `tol`.
+        """
+        best = self._turn(rows, Y, rows.weight)
+        losses = best.losses
+        for _ in range(self.max_refits if self.mean.takes_weight else 0):
+            if np.ptp(best.variance, axis=0).max() == 0:
+                break  # Equal weights: the refit would be the fit.
+            trial = self._turn(rows, Y, _precision(best.variance, rows))
+            losses += trial.losses
+            if best.losses[0] - trial.losses[0] <= self.tol:
+                break
+            best = replace(trial, n_refits=best.n_refits + 1)
+        return replace(best, losses=losses)
+
+    def _turn(self, rows: Rows, Y: Array, weight: Array | None) -> Pair:
+        """The mean on weighted rows, then the spread of each output."""
+        width = Y.shape[1]
+        target = Y[:, 0] if width == 1 else Y
+        learned = self.mean.learn(replace(rows, weight=weight), target)
+        mean = _columns(learned.out_of_fold, width)
+        found = [
+            learn_spread(self.variance, rows, Y[:, j], mean[:, j], self.floor)
+            for j in range(width)
+        ]
+        spreads, held_out = zip(*found, strict=True)
+        variance = np.stack(held_out, axis=1)
+        nats = 0.5 * np.mean(rows.mean(nix_weigend((Y - mean) ** 2, variance)))
+        return Pair(learned.model, spreads, variance, (float(nats),))
 
 
 def _precision(variance: Array, rows: Rows) -> Array:
-    """Weights 1 / variance with mean 1; of several outputs, their average."""
+    """Weights 1 / variance with mean 1, averaged over the outputs, shape (n,)."""
     inverse = 1 / variance
-    relative = np.mean(inverse / (rows.shares @ inverse), axis=1)
+    relative = np.mean(inverse / rows.mean(inverse), axis=1)
     return relative if rows.weight is None else relative * rows.weight
 
 

@@ -1,4 +1,4 @@
-"""Learning one target honestly: every row is also predicted by a model without it."""
+"""Learning a target honestly: every row is also predicted by a model without it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from ..checks import Array
-from ..predictions import take_rows
-from .folds import Folds
+from .rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,26 +36,26 @@ class Learner(Protocol):
 
     @property
     def takes_weight(self) -> bool:
-        """Whether rows can be weighted."""
+        """Whether rows can count differently."""
 
     @property
     def sees_mean(self) -> bool:
         """Whether, as a variance, it wants the predicted mean as a further column."""
 
-    def learn(self, X: Any, y: Array, weight: Array | None, folds: Folds) -> Learned:
+    def learn(self, rows: Rows, y: Array) -> Learned:
         """Fit on all rows and, for the out-of-fold predictions, without each fold."""
 
 
 @dataclass(frozen=True, eq=False)
 class GivenModel:
-    """The user's regressor, copied and fitted on each fold and on all rows.
+    """The user's regressor, copied and fitted without each fold and on all rows.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyRegressor
-    >>> y = np.array([0.0, 0.0, 3.0])
     >>> folds = [([1, 2], [0]), ([0, 2], [1]), ([0, 1], [2])]
-    >>> GivenModel(DummyRegressor()).learn(np.zeros((3, 1)), y, None, folds).out_of_fold
+    >>> rows, y = Rows(np.zeros((3, 1)), folds=folds), np.array([0.0, 0.0, 3.0])
+    >>> GivenModel(DummyRegressor()).learn(rows, y).out_of_fold
     array([1.5, 1.5, 0. ])
     """
 
@@ -68,22 +67,19 @@ class GivenModel:
         """Whether its `fit` has a place for weights."""
         return weight_name(self.estimator) is not None
 
-    def learn(self, X: Any, y: Array, weight: Array | None, folds: Folds) -> Learned:
+    def learn(self, rows: Rows, y: Array) -> Learned:
         """As many fits as folds, and one more."""
         held_out = np.empty(y.shape)
-        for train, held in folds:
-            part = self._fit(X, y, weight, train)
-            held_out[held] = np.reshape(
-                part.predict(take_rows(X, held)), held_out[held].shape
-            )
-        return Learned(self._fit(X, y, weight, None), held_out)
+        for train, held in rows.folds:
+            part = self._fit(rows.take(train), y[train])
+            found = part.predict(rows.take(held).X)
+            held_out[held] = np.reshape(found, held_out[held].shape)
+        return Learned(self._fit(rows, y), held_out)
 
-    def _fit(self, X: Any, y: Array, weight: Array | None, rows: Any) -> Any:
-        if rows is not None:
-            X, y = take_rows(X, rows), y[rows]
-            weight = None if weight is None else weight[rows]
-        named = {} if weight is None else {str(weight_name(self.estimator)): weight}
-        return clone(self.estimator).fit(X, y, **named)
+    def _fit(self, rows: Rows, y: Array) -> Any:
+        name = weight_name(self.estimator)
+        weights = {} if name is None or rows.weight is None else {name: rows.weight}
+        return clone(self.estimator).fit(rows.X, y, **weights)
 
 
 def weight_name(model: Any) -> str | None:
@@ -97,29 +93,31 @@ def weight_name(model: Any) -> str | None:
     >>> weight_name(make_pipeline(Ridge())), weight_name(KNeighborsRegressor())
     ('ridge__sample_weight', None)
     """
-    if sklearn.get_config()["enable_metadata_routing"]:
-        return _routed(model)
-    if isinstance(model, Pipeline):
-        name, last = model.steps[-1]
-        found = weight_name(last)
-        return found and f"{name}__{found}"
     inner = getattr(model, "estimator", None)
-    if hasattr(inner, "fit"):
-        # MultiOutputRegressor, GridSearchCV, ...: they hand the weights on.
+    hands_on = isinstance(model, Pipeline) or hasattr(inner, "fit")
+    if hands_on and sklearn.get_config()["enable_metadata_routing"]:
+        asked = get_routing_for_object(model).consumes("fit", ["sample_weight"])
+        return "sample_weight" if asked else None
+    if isinstance(model, Pipeline):
+        step, last = model.steps[-1]
+        found = weight_name(last)
+        return found and f"{step}__{found}"
+    if hands_on:
         return weight_name(inner)
     return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
 
 
 def predicts_many(model: Any) -> bool:
-    """Whether the model says that one fit serves several outputs."""
+    """Whether the model says that one fit serves several outputs.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from sklearn.linear_model import Ridge
+    >>> predicts_many(Ridge()), predicts_many(HistGradientBoostingRegressor())
+    (True, False)
+    """
     try:
         return bool(get_tags(model).target_tags.multi_output)
     except (AttributeError, TypeError):
         return False
-
-
-def _routed(model: Any) -> str | None:
-    asked = get_routing_for_object(model).consumes("fit", ["sample_weight"])
-    plain = not hasattr(model, "steps") and not hasattr(model, "estimator")
-    direct = plain and has_fit_parameter(model, "sample_weight")
-    return "sample_weight" if asked or direct else None

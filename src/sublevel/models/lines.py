@@ -10,10 +10,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from ..checks import Array
-from ..predictions import count_rows, take_rows
+from ..predictions import count_rows
 from .families import Family
-from .folds import Folds
 from .learners import Learned
+from .rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,11 @@ class Columns:
     scaler: Any
 
     @classmethod
-    def of(cls, X: Any, weight: Array | None) -> Columns:
+    def of(cls, rows: Rows) -> Columns:
         """Means and spreads of the columns of X."""
-        imputer = SimpleImputer(keep_empty_features=True).fit(numeric(X))
-        filled = imputer.transform(numeric(X))
-        return cls(imputer, StandardScaler().fit(filled, sample_weight=weight))
+        imputer = SimpleImputer(keep_empty_features=True).fit(numeric(rows.X))
+        filled = imputer.transform(numeric(rows.X))
+        return cls(imputer, StandardScaler().fit(filled, sample_weight=rows.weight))
 
     def __call__(self, X: Any) -> Array:
         return np.asarray(self.scaler.transform(self.imputer.transform(numeric(X))))
@@ -36,13 +36,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A fitted linear model, or a constant.
-
-    Parameters
-    ----------
-    columns : Columns, or None for a constant
-    linear : fitted linear model, or the constant
-    """
+    """A fitted linear model of the columns; without columns, a constant."""
 
     columns: Columns | None
     linear: Any
@@ -54,30 +48,26 @@ class Line:
         return np.asarray(self.linear.predict(self.columns(X)))
 
 
-def learn_line(
-    family: Family, X: Any, y: Array, weight: Array | None, folds: Folds
-) -> Learned:
+def learn_line(family: Family, rows: Rows, y: Array) -> Learned:
     """The line, or the constant, with the smallest out-of-fold loss.
 
     Examples
     --------
     >>> from sublevel.models.families import Squared
-    >>> X, folds = np.arange(8.0).reshape(8, 1), [(range(6), [6, 7]), (range(2, 8), [0, 1])]
-    >>> learn_line(Squared(), X, 1 + 2 * X[:, 0], None, folds).model.predict([[10.0]])
+    >>> folds = [(range(6), [6, 7]), (range(2, 8), [0, 1, 2, 3, 4, 5])]
+    >>> rows = Rows(np.arange(8.0).reshape(8, 1), folds=folds)
+    >>> learn_line(Squared(), rows, 1 + 2 * np.arange(8.0)).model.predict([[10.0]])
     array([21.])
     """
-    penalties = (None, *family.penalties)
-    held_out = np.empty((len(penalties), len(y)))
-    for train, held in folds:
-        part = None if weight is None else weight[train]
-        lines = _fit(family, penalties, take_rows(X, train), y[train], part)
-        seen = take_rows(X, held)
+    held_out = np.empty((1 + len(family.penalties), len(y)))
+    for train, held in rows.folds:
+        lines = _candidates(family, rows.take(train), y[train], family.penalties)
+        seen = rows.take(held).X
         held_out[:, held] = [line.predict(seen) for line in lines]
-    losses = [
-        np.average(family.loss(y, p), weights=weight) for p in held_out
-    ]
+    losses = [rows.mean(family.loss(y, found)) for found in held_out]
     best = int(np.argmin(losses))
-    line = _fit(family, (penalties[best],), X, y, weight)[0]
+    # Penalty 0 of the candidates is the constant, always there.
+    line = _candidates(family, rows, y, family.penalties[best - 1 : best])[-1]
     return Learned(line, held_out[best])
 
 
@@ -93,24 +83,20 @@ def numeric(X: Any) -> Any:
     """
     if not hasattr(X, "select_dtypes"):
         return X
-    found = X.select_dtypes(["number", "bool"])
-    values = found.to_numpy(dtype=float, na_value=np.nan)
-    return values if values.shape[1] else np.zeros((len(X), 1))
+    found = X.select_dtypes(["number", "bool"]).to_numpy(float, na_value=np.nan)
+    return found if found.shape[1] else np.zeros((len(X), 1))
 
 
-def _fit(
-    family: Family, penalties: Any, X: Any, y: Array, weight: Array | None
+def _candidates(
+    family: Family, rows: Rows, y: Array, penalties: tuple[float, ...]
 ) -> list[Line]:
-    """A line for each penalty; None stands for the constant."""
-    constant = Line(None, float(np.average(y, weights=weight)))
-    wanted = [penalty for penalty in penalties if penalty is not None]
-    if not wanted:
+    """The constant, then a line for each penalty."""
+    constant = Line(None, float(rows.mean(y)))
+    if not penalties:
         return [constant]
-    columns = Columns.of(X, weight)
-    design = columns(X)
+    columns = Columns.of(rows)
+    design, weight = columns(rows.X), rows.weight
     total = len(y) if weight is None else float(np.sum(weight))
-    lines = [
-        Line(columns, family.line(penalty, total).fit(design, y, sample_weight=weight))
-        for penalty in wanted
-    ]
-    return [constant, *lines] if None in penalties else lines
+    lines = [family.line(penalty, total) for penalty in penalties]
+    fitted = [line.fit(design, y, sample_weight=weight) for line in lines]
+    return [constant, *(Line(columns, line) for line in fitted)]

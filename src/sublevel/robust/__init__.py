@@ -1,8 +1,11 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
 from .affine_rule import affine_rule
+from .cuts import Cuts
 from .decision import Audit, Decision
 from .decisions import Audits, Decisions
+from .largest_budget import LargestBudget
+from .oracle import Oracle
 from .policy import Policy
 from .problem import RobustProblem
 from .reaction import Reaction
@@ -12,8 +15,11 @@ from .uncertain import Uncertain
 __all__ = [
     "Audit",
     "Audits",
+    "Cuts",
     "Decision",
     "Decisions",
+    "LargestBudget",
+    "Oracle",
     "Policy",
     "Reaction",
     "RobustProblem",

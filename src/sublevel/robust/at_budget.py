@@ -9,7 +9,7 @@ import numpy as np
 
 from ..checks import Array
 from ..losses import Squared
-from ..predictions import Numbers, Outcomes, Prediction
+from ..predictions import Numbers, Outcomes, Prediction, count_rows
 from ..set_batch import SetBatch, UnionBatch
 
 
@@ -32,14 +32,41 @@ class AtBudget:
 
 
 @dataclass(frozen=True)
+class AtWeightedBudget:
+    """The sets of a LossSet at budgets that depend on the context's weight.
+
+    Attributes
+    ----------
+    source : LossSet
+    unit : the budget that level 1 stands for
+    calibration_ : WeightedCalibration of levels
+    """
+
+    source: Any
+    unit: float
+    calibration_: Any
+    certificate_: Any = None
+
+    @property
+    def losses_(self) -> Any:
+        """The source's."""
+        return self.source.losses_
+
+    def predict_set(self, X: Any) -> Any:
+        """The sets at every row of X."""
+        levels = self.calibration_.at(X, count_rows(X))
+        return self.source.predict_set(X, budget=self.unit * levels)
+
+
+@dataclass(frozen=True, eq=False)
 class Precomputed:
-    """The sets of known contexts, at a given budget: covariates are row numbers.
+    """The sets of known contexts, each at a budget: covariates are row numbers.
 
     Many budgets are tried on the same contexts; the model predicts only once.
     """
 
     batch: Any
-    budget_: float
+    budgets: Array
     certificate_: Any = None
 
     @property
@@ -49,24 +76,22 @@ class Precomputed:
 
     def predict_set(self, X: Any) -> Any:
         """The sets at the rows numbered X."""
-        chosen = self.batch[np.asarray(X)]
+        rows = np.asarray(X)
+        chosen, budgets = self.batch[rows], self.budgets[rows]
         if isinstance(chosen, UnionBatch):
-            return UnionBatch(tuple(self._at(part) for part in chosen.parts))
-        return self._at(chosen)
-
-    def _at(self, part: SetBatch) -> SetBatch:
-        return replace(part, budgets=np.full(len(part), self.budget_))
+            parts = tuple(replace(part, budgets=budgets) for part in chosen.parts)
+            return UnionBatch(parts)
+        return replace(chosen, budgets=budgets)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Points:
-    """Sets of a single outcome each: covariates are the outcomes themselves.
+    """Sets of a single outcome each: covariates are row numbers.
 
     Robust decisions over them are those of someone who knows the outcome.
     """
 
-    dim: int
-    budget_: float = 0.0
+    vectors: Array
     certificate_: Any = None
 
     @property
@@ -74,8 +99,8 @@ class Points:
         """Any loss that is zero at the prediction only."""
         return (Squared(),)
 
-    def predict_set(self, X: Array) -> SetBatch:
-        """The singletons {x} of the rows of X."""
-        X = np.asarray(X, dtype=float)
-        outcomes = Outcomes((Numbers(self.dim),))
-        return SetBatch(Squared(), Prediction(X), np.zeros(len(X)), outcomes, ())
+    def predict_set(self, X: Any) -> SetBatch:
+        """The singletons at the rows numbered X."""
+        said = Prediction(self.vectors[np.asarray(X)])
+        outcomes = Outcomes((Numbers(said.width),))
+        return SetBatch(Squared(), said, np.zeros(len(said)), outcomes, ())

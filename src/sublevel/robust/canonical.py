@@ -18,7 +18,7 @@ from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 
 from ..errors import NotRobustifiable
 from .cone_form import Cone, ConeForm, Terms
-from .cone_program import ConeProgram
+from .cone_program import ConeProgram, Uncompilable
 
 
 def cone_form(*constraints: Any) -> ConeForm:
@@ -81,40 +81,58 @@ def _cones(constraints: list[Any], written: dict[int, Any]) -> tuple[Cone, ...]:
     return tuple(found)
 
 
-def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram | None:
+def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
     """A problem that follows the DPP rules, as Clarabel takes it.
 
-    None where some variable is not simply a run of columns (a symmetric matrix, say).
+    Uncompilable where it does not, or where some variable is not simply a run of
+    columns (a symmetric matrix, say).
 
     Parameters
     ----------
     labels : id of a parameter -> name of its slot
     """
-    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, enforce_dpp=True)
+    try:
+        data, chain, inverse = problem.get_problem_data(cp.CLARABEL, enforce_dpp=True)
+    except cp.error.DPPError as error:
+        raise Uncompilable(
+            "ordinary parameters do not enter linearly (DPP), so their values cannot "
+            "change in a compiled program"
+        ) from error
     program = data["param_prob"]
-    variables = _columns(problem, program, chain, inverse)
-    if variables is None:
-        return None
-    slots = {
-        labels[parameter.id]: slice(start, start + parameter.size)
-        for parameter in program.parameters
-        for start in [program.param_id_to_col[parameter.id]]
-    }
     indices, indptr, A, b = _matrix(program)
-    sign = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
     q = sp.csr_array(program.q)
     P_where, P = _condensed(
         sp.coo_array((0, q.shape[1]) if program.P is None else program.P)
     )
-    cones = _clarabel_cones(data["dims"])
     return ConeProgram(
-        cones, sign, indices, indptr, P_where, P, q, A, b, slots, variables
+        _clarabel_cones(data["dims"]),
+        1.0 if isinstance(problem.objective, cp.Minimize) else -1.0,
+        indices,
+        indptr,
+        P_where,
+        P,
+        q,
+        A,
+        b,
+        _slots(program, labels),
+        _columns(problem, program, chain, inverse),
     )
+
+
+def _slots(program: Any, labels: dict[int, str]) -> dict[str, slice]:
+    """Where each parameter is; CVXPY renames those with a structure."""
+    found = {}
+    for parameter in program.parameters:
+        if parameter.id not in labels:
+            raise Uncompilable("a parameter is a symmetric, diagonal or sparse matrix")
+        start = program.param_id_to_col[parameter.id]
+        found[labels[parameter.id]] = slice(start, start + parameter.size)
+    return found
 
 
 def _columns(
     problem: cp.Problem, program: Any, chain: Any, inverse: Any
-) -> dict[int, Any] | None:
+) -> dict[int, Any]:
     """Columns of every variable; CVXPY renames those with a sign or bounds."""
     renamed = {}
     for step, data in zip(chain.reductions, inverse, strict=True):
@@ -125,7 +143,7 @@ def _columns(
     for variable in problem.variables():
         known = renamed.get(variable.id, variable).id
         if sizes.get(known) != variable.size:
-            return None
+            raise Uncompilable("a variable is a symmetric, diagonal or sparse matrix")
         start = program.var_id_to_col[known]
         found[variable.id] = np.arange(start, start + variable.size)
     return found
@@ -166,8 +184,5 @@ def _clarabel_cones(dims: Any) -> tuple[tuple[str, float], ...]:
     cones += [("exp", 3)] * dims.exp
     cones += [("power", exponent) for exponent in dims.p3d]
     if getattr(dims, "pnd", None):
-        raise NotRobustifiable(
-            "The model uses a power cone of several dimensions, which cannot be "
-            "compiled. Write it with cp.geo_mean or cp.power."
-        )
+        raise Uncompilable("the model has a power cone of several dimensions")
     return tuple((kind, size) for kind, size in cones if size)

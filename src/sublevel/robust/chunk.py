@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +11,17 @@ import numpy as np
 from ..checks import Array
 from .chunk_solver import STATUSES, ChunkSolver, Clarabel, Solutions
 from .compiling import Compiled
-from .cone_program import ProgramData, Varying, fill
+from .cone_program import ProgramData, fill
 from .contexts import BatchOracle, FixedOracle, parts_of
 from .residuals import residuals
-from .row_check import check_rows
+from .row_audit import Claims, audit_rows
 from .slots import slot_values
 
 #: Relative gap, or violation, above which a decision does not pass its audit.
 TOLERANCE = 1e-5
+
+_LOG = logging.getLogger(__name__)
+_FAILED = STATUSES.index("solver_failed")
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class ChunkResult:
     Attributes
     ----------
     status : strings of shape (n,)
-    x : array of shape (n, nx), nan where there is no decision
+    values : array of shape (n, entries of the user's variables, one after another),
+        nan where there is no decision
     objective : array of shape (n,), the worst case recomputed by the audit
     gap : array of shape (n,), relative to what the solver promised
     violations : array of shape (n, number of uncertain constraints)
@@ -36,118 +41,153 @@ class ChunkResult:
     """
 
     status: Any
-    x: Array
+    values: Array
     objective: Array
     gap: Array
     violations: Array
     binding: Any
     outcomes: dict[int, Array]
 
-
-def decide_chunk(
-    compiled: Compiled, batches: list[Any], fixed: Array, rows: int
-) -> ChunkResult:
-    """Decide `rows` contexts.
-
-    Parameters
-    ----------
-    batches : for each key a batch of sets, or None where the set is a value
-    fixed : slot vector with the ordinary parameters' values
-    """
-    oracles = _oracles(compiled, batches)
-    status = np.full(rows, "", dtype="<U13")
-    for oracle in oracles:
-        if isinstance(oracle, BatchOracle):
-            status = np.where(status == "", oracle.trouble(), status)
-    ready = np.flatnonzero(status == "")
-    found = _empty(compiled, status, oracles)
-    if not ready.size:
-        return found
-    kept = [batch if batch is None else batch[ready] for batch in batches]
-    data = _data(compiled, kept, fixed, ready.size)
-    _decide(compiled, data, _oracles(compiled, kept), Clarabel(), found, ready)
-    # What one live solver got wrong, a fresh one may get right.
-    failed = np.isin(found.status[ready], ("audit_failed", "solver_failed"))
-    if failed.any():
-        again, kept = ready[failed], [b if b is None else b[failed] for b in kept]
-        data, oracles = _rows(data, failed), _oracles(compiled, kept)
-        _decide(compiled, data, oracles, Clarabel(afresh=True), found, again)
-    return found
+    def __len__(self) -> int:
+        return len(self.status)
 
 
-def _decide(
-    compiled: Compiled,
-    data: ProgramData,
-    oracles: list[Any],
-    solver: ChunkSolver,
-    found: ChunkResult,
-    rows: Any,
-) -> None:
-    """Solve, audit, and write the answers into `found` at `rows`."""
-    solved = solver.solve(data)
-    found.status[rows] = np.array(STATUSES)[solved.status]
-    best = np.flatnonzero(solved.status == 0)
-    if not best.size:
-        return
-    x, at = solved.x[best], rows[best]
-    oracles = [_narrow(oracle, best) for oracle in oracles]
-    promised = solved.objective[best]
-    report = check_rows(compiled.rows, compiled.parts, x, promised, oracles, TOLERANCE)
-    gap = np.abs(report.objective_slack) / (1 + np.abs(promised))
-    sound = residuals(_rows(data, best), x) <= TOLERANCE
-    passed = (gap <= TOLERANCE) & report.kept & sound
-    found.status[at] = np.where(passed, "optimal", "audit_failed")
-    found.x[at], found.gap[at] = x, gap
-    sense = compiled.program.sign
-    found.objective[at] = promised - sense * report.objective_slack
-    found.violations[at], found.binding[at] = report.violations, report.binding
-    for key, worst in report.outcomes.items():
-        found.outcomes[key][at] = worst
-
-
-def _data(compiled: Compiled, batches: list[Any], fixed: Array, n: int) -> ProgramData:
-    contexts: dict[str, Array] = {}
-    for number, batch in enumerate(batches):
-        if batch is not None:
-            contexts |= slot_values(number, parts_of(batch))
-    data = fill(compiled.program, fixed, contexts)
-    return data if len(data) == n else _rows(data, np.zeros(n, dtype=int))
-
-
-def _rows(data: ProgramData, rows: Any) -> ProgramData:
-    blocks = [
-        Varying(block.base, block.where, block.values[rows])
-        for block in (data.q, data.A, data.b)
-    ]
-    return ProgramData(data.program, data.P, *blocks)
-
-
-def _oracles(compiled: Compiled, batches: list[Any]) -> list[Any]:
-    return [
-        FixedOracle(region) if batch is None else BatchOracle(batch, nonneg)
-        for region, nonneg, batch in zip(
-            compiled.regions, compiled.nonneg, batches, strict=True
-        )
-    ]
-
-
-def _narrow(oracle: Any, rows: Any) -> Any:
-    if isinstance(oracle, FixedOracle):
-        return oracle
-    return BatchOracle(oracle.batch[rows], oracle.nonneg)
-
-
-def _empty(compiled: Compiled, status: Any, oracles: list[Any]) -> ChunkResult:
+def no_decisions(status: Any, width: int, parts: int, dims: list[int]) -> ChunkResult:
+    """A result without decisions, to be filled in."""
     n = len(status)
     return ChunkResult(
-        status,
-        np.full((n, compiled.program.width), np.nan),
+        np.array(status, dtype="<U20"),
+        np.full((n, width), np.nan),
         np.full(n, np.nan),
         np.full(n, np.nan),
-        np.full((n, compiled.parts), np.nan),
+        np.full((n, parts), np.nan),
         np.full(n, -1),
-        {k: np.full((n, oracle.dim), np.nan) for k, oracle in enumerate(oracles)},
+        {k: np.full((n, dim), np.nan) for k, dim in enumerate(dims)},
     )
 
 
-__all__ = ["ChunkResult", "Solutions", "decide_chunk"]
+@dataclass(frozen=True)
+class ChunkTask:
+    """What all chunks of a call share; it goes to the workers.
+
+    Attributes
+    ----------
+    compiled : the compiled program and its rows
+    fixed : slot vector with the ordinary parameters' values
+    outputs : columns of x that are the user's variables, one after another
+    solver : what solves a chunk at first
+    """
+
+    compiled: Compiled
+    fixed: Array
+    outputs: Any
+    solver: ChunkSolver
+
+    def decide(self, batches: list[Any], rows: int) -> ChunkResult:
+        """Decide `rows` contexts; a failed one is a status.
+
+        Parameters
+        ----------
+        batches : for each key a batch of sets, or None where the set is a value
+        """
+        oracles = self._oracles(batches)
+        status = np.full(rows, "", dtype="<U20")
+        for oracle in oracles:
+            if isinstance(oracle, BatchOracle):
+                status = np.where(status == "", oracle.trouble(), status)
+        dims = [oracle.dim for oracle in oracles]
+        found = no_decisions(status, len(self.outputs), self.compiled.parts, dims)
+        at = np.flatnonzero(status == "")
+        if at.size:
+            data, scale = self._data(batches, at)
+            self._solve(self.solver, data, scale, oracles, found, at)
+            # What one solver got wrong, or gave up, a fresh one may get right.
+            lost = np.flatnonzero(found.status[at] != "optimal")
+            if lost.size:
+                again = Clarabel(afresh=True)
+                given = data.at(lost), scale[lost], oracles
+                self._solve(again, *given, found, at[lost])
+        return found
+
+    def _solve(
+        self,
+        solver: ChunkSolver,
+        data: ProgramData,
+        scale: Array,
+        oracles: list[Any],
+        found: ChunkResult,
+        at: Any,
+    ) -> None:
+        """Solve, audit, and write the answers into `found` at some rows."""
+        solved = _solutions(solver, data)
+        found.status[at] = np.array(STATUSES)[solved.status]
+        best = np.flatnonzero(solved.status == 0)
+        if not best.size:
+            return
+        at, x, promised = at[best], solved.x[best], solved.objective[best]
+        sound = residuals(data.at(best), x, TOLERANCE) <= TOLERANCE
+        claims = self._claims(x, promised, scale[best], oracles, at)
+        told = audit_rows(self.compiled.rows, self.compiled.parts, claims)
+        passed = sound & (told.gap <= TOLERANCE) & (told.worst <= TOLERANCE)
+        found.status[at] = np.where(passed, "optimal", "audit_failed")
+        slack = self.compiled.program.sign * told.objective_slack
+        found.objective[at] = claims.promised - slack
+        found.values[at], found.gap[at] = claims.x[:, self.outputs], told.gap
+        found.violations[at], found.binding[at] = told.violations, told.binding
+        for key, worst in told.outcomes.items():
+            found.outcomes[key][at] = worst
+
+    def _claims(
+        self, x: Array, promised: Array, scale: Array, oracles: list[Any], at: Any
+    ) -> Claims:
+        """Solutions in the user's units, and the sets they are held against."""
+        units = self.compiled.units
+        if units is not None:
+            x = x * scale[:, None] ** units.columns
+            promised = promised * scale**units.goal
+        oracles = [oracle.narrowed(at) for oracle in oracles]
+        return Claims(x, promised, self.fixed, oracles, scale)
+
+    def _data(self, batches: list[Any], at: Any) -> tuple[ProgramData, Array]:
+        """The program's data at some rows, each in its own unit."""
+        program, units = self.compiled.program, self.compiled.units
+        contexts: dict[str, Array] = {}
+        for number, batch in enumerate(batches):
+            if batch is not None:
+                contexts |= slot_values(number, parts_of(batch[at]))
+        contexts = {k: v for k, v in contexts.items() if k in program.slots}
+        scale = np.ones(len(at))
+        if units is not None and contexts:
+            scale = units.scale(contexts)
+            contexts = units.measured(contexts, scale)
+        data = fill(program, self.fixed, contexts)
+        return (data if contexts else data.at(np.zeros(len(at), dtype=int))), scale
+
+    def _oracles(self, batches: list[Any]) -> list[Any]:
+        return [
+            FixedOracle(region) if batch is None else BatchOracle(batch, nonneg)
+            for region, nonneg, batch in zip(
+                self.compiled.regions, self.compiled.nonneg, batches, strict=True
+            )
+        ]
+
+
+def _solutions(solver: ChunkSolver, data: ProgramData) -> Solutions:
+    """What a solver says, where it can be a solution."""
+    n, shape = len(data), (len(data), data.program.width)
+    nothing = Solutions(np.full(n, _FAILED), np.full(shape, np.nan), np.full(n, np.nan))
+    try:
+        found = solver.solve(data)
+        fits = np.shape(found.x) == shape
+        fits &= np.shape(found.status) == np.shape(found.objective) == (n,)
+        if not fits:
+            raise ValueError(f"solutions must be of shape {shape}")
+        status = np.array(found.status, dtype=int)
+    except Exception:
+        # A batch never dies of one solver.
+        _LOG.exception("%s failed on a chunk", type(solver).__name__)
+        return nothing
+    real = np.isfinite(found.objective) & np.isfinite(found.x).all(axis=1)
+    status[(status == 0) & ~real] = _FAILED
+    status[(status < 0) | (status >= len(STATUSES))] = _FAILED
+    return Solutions(status, np.asarray(found.x), np.asarray(found.objective))

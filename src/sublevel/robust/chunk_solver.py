@@ -1,24 +1,22 @@
 """Solve a cone program at all contexts of a chunk.
 
 A chunk solver takes the data of n contexts at once and gives back n solutions, so that
-a solver that treats contexts together can stand where the one below does. This one
-keeps a Clarabel solver alive and replaces only the numbers that change.
+a solver that treats contexts together can stand where `Clarabel` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..checks import Array
-from .cone_program import ProgramData, Varying
+from .cone_program import ProgramData
+from .live_clarabel import FAILED, Live, updates
 
-#: Numbers of status, as arrays hold them.
+#: What a solver can say of a context; arrays hold positions in this list.
 STATUSES = ("optimal", "infeasible", "unbounded", "solver_failed")
-_OPTIMAL, _INFEASIBLE, _UNBOUNDED, _FAILED = range(4)
 
 #: Live solvers kept for contexts of different magnitude.
 MOST_SOLVERS = 8
@@ -41,10 +39,17 @@ class Solutions:
 
 
 class ChunkSolver(Protocol):
-    """Anything that solves the contexts of a chunk."""
+    """Anything that solves the contexts of a chunk.
+
+    `RobustProblem.compile(solver=...)` takes one. That a solution is feasible, robust
+    and worth what it promises is audited at every context; that it is optimal is the
+    solver's word. A context for which it cannot give its word has the status
+    "solver_failed". Whatever is not "optimal", or does not pass the audit, is solved
+    again by Clarabel, from scratch.
+    """
 
     def solve(self, data: ProgramData) -> Solutions:
-        """One solution a context; a failure is a status, never an exception."""
+        """One solution a context; a failure is a status."""
 
 
 class Clarabel:
@@ -52,7 +57,7 @@ class Clarabel:
 
     A live solver scales its problem once, by its first context. Contexts whose numbers
     are of another order of magnitude would lose digits there, so each order has a
-    solver of its own; whatever is not solved is tried again from scratch.
+    solver of its own.
 
     Parameters
     ----------
@@ -66,83 +71,36 @@ class Clarabel:
     def solve(self, data: ProgramData) -> Solutions:
         """Solve all contexts."""
         n, width = len(data), data.program.width
-        status = np.full(n, _FAILED)
+        status = np.full(n, FAILED)
         x, value = np.full((n, width), np.nan), np.full(n, np.nan)
-        for i, found in enumerate(self._each(data)):
-            if found[0] != _OPTIMAL:
-                found = _Live(data, i, presolve=True).solve()
+        each = self._from_scratch if self.afresh else self._alive
+        for i, found in each(data, np.flatnonzero(data.finite)):
             status[i], point, value[i] = found
             if point is not None:
                 x[i] = point
-        sign, offset = data.program.sign, _offsets(data)
-        return Solutions(status, x, sign * (value + offset))
+        return Solutions(status, x, data.program.sign * (value + data.offsets))
 
-    def _each(self, data: ProgramData) -> Iterator[tuple[int, Any, float]]:
-        """Status, point and value of each context."""
-        live: dict[int, _Live] = {}
-        updates = {} if self.afresh else _updates(data)
-        for i, order in enumerate(_orders(data).tolist()):
-            if self.afresh or order not in live:
+    def _from_scratch(self, data: ProgramData, rows: Any) -> Any:
+        for i in rows.tolist():
+            yield i, Live(data, i, presolve=True).solve()
+
+    def _alive(self, data: ProgramData, rows: Any) -> Any:
+        live: dict[int, Live] = {}
+        orders = _orders(data)
+        for i, changes in zip(rows.tolist(), updates(data.at(rows)), strict=True):
+            order = int(orders[i])
+            solver = live.get(order)
+            if solver is None:
                 if len(live) >= MOST_SOLVERS:
                     live.pop(next(iter(live)))
-                live[order] = _Live(data, i)
+                solver = live[order] = Live(data, i)
             else:
-                live[order].update(updates, i)
-            yield live[order].solve()
-
-
-class _Live:
-    """A Clarabel solver at one context, ready for the next."""
-
-    def __init__(self, data: ProgramData, i: int, presolve: bool = False) -> None:
-        import clarabel
-
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.presolve_enable = presolve
-        cones = [_cone(clarabel, *cone) for cone in data.program.cones]
-        A = data.program.matrix(data.A.row(i))
-        q, b = data.q.row(i)[:-1], data.b.row(i)
-        self.solver = clarabel.DefaultSolver(data.P, q, A, b, cones, settings)
-        self.solved = clarabel.SolverStatus.Solved
-        self.codes = {
-            clarabel.SolverStatus.PrimalInfeasible: _INFEASIBLE,
-            clarabel.SolverStatus.DualInfeasible: _UNBOUNDED,
-        }
-
-    def update(self, updates: dict[str, Any], i: int) -> None:
-        self.solver.update(**{name: given[i] for name, given in updates.items()})
-
-    def solve(self) -> tuple[int, Any, float]:
-        found = self.solver.solve()
-        if found.status == self.solved:
-            return _OPTIMAL, found.x, found.obj_val
-        return self.codes.get(found.status, _FAILED), None, np.nan
-
-
-def _updates(data: ProgramData) -> dict[str, list[Any]]:
-    """For each block that varies, what to hand the solver at each context.
-
-    Lists, not arrays: the solver's binding reads them two to three times faster.
-    """
-    found = {"A": _update(data.A), "b": _update(data.b)}
-    q = data.q
-    if len(q.where) and q.where[-1] == len(q.base) - 1:
-        q = Varying(q.base, q.where[:-1], q.values[:, :-1])
-    found["q"] = _update(Varying(q.base[:-1], q.where, q.values))
-    return {name: given for name, given in found.items() if given}
-
-
-def _update(block: Varying) -> list[Any]:
-    if not len(block.where):
-        return []
-    if 3 * len(block.where) >= len(block.base):
-        full = np.tile(block.base, (len(block.values), 1))
-        full[:, block.where] = block.values
-        whole: list[Any] = full.tolist()
-        return whole
-    where = block.where.tolist()
-    return [(where, row) for row in block.values.tolist()]
+                solver.update(changes)
+            found = solver.solve()
+            if found[0]:
+                # Nothing of a failure shall reach the next context.
+                del live[order]
+            yield i, found
 
 
 def _orders(data: ProgramData) -> Any:
@@ -152,25 +110,3 @@ def _orders(data: ProgramData) -> Any:
         size = np.maximum(block.size, 1e-300)
         found += np.round(np.log10(size) / 1.5) * 1000.0**k
     return found.astype(int)
-
-
-def _offsets(data: ProgramData) -> Any:
-    """The constant of the objective at each context."""
-    q = data.q
-    if len(q.where) and q.where[-1] == len(q.base) - 1:
-        return q.values[:, -1]
-    return q.base[-1]
-
-
-def _cone(clarabel: Any, kind: str, size: float) -> Any:
-    if kind == "exp":
-        return clarabel.ExponentialConeT()
-    if kind == "power":
-        return clarabel.PowerConeT(size)
-    names = {
-        "zero": clarabel.ZeroConeT,
-        "nonneg": clarabel.NonnegativeConeT,
-        "soc": clarabel.SecondOrderConeT,
-        "psd": clarabel.PSDTriangleConeT,
-    }
-    return names[kind](int(size))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
@@ -11,11 +11,13 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from .audited_rows import audited_rows
 from .canonical import cone_program
-from .cone_program import ConeProgram
+from .cone_program import ConeProgram, Uncompilable
 from .counterpart import UncertainRow
-from .row_check import GOAL, RowCheck
+from .row_check import RowCheck
 from .slots import FixedSet, SlotSet
+from .units import Units, find_units
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Compiled:
     parts : number of uncertain constraints, the objective not counted
     regions : for each key, its set if that is a value, or None
     nonneg : for each key, which entries are known not to be negative
+    units : how the program answers to a change of units, or None
     """
 
     program: ConeProgram
@@ -36,30 +39,36 @@ class Compiled:
     parts: int
     regions: tuple[Any, ...]
     nonneg: tuple[Array, ...]
+    units: Units | None = None
 
 
-def compile_counterpart(
-    problem: Any, forms: Sequence[FixedSet | SlotSet]
-) -> Compiled | None:
-    """The compiled counterpart; None where a variable has no columns of its own."""
-    keys = list(problem.uncertainty)
-    by_key = dict(zip(keys, forms, strict=True))
+def compile_counterpart(problem: Any, forms: Sequence[FixedSet | SlotSet]) -> Compiled:
+    """The compiled counterpart; Uncompilable where there is none for all contexts."""
+    by_key = dict(zip(problem.uncertainty, forms, strict=True))
     counterpart = _counterpart(problem, lambda k, v, e: by_key[k].bound(v, e))
     program = cone_program(counterpart, _labels(problem, forms))
-    if program is None:
-        return None
-    parts = problem._uncertain_parts
-    rows = tuple(
-        _row_check(row, number if number < parts else -1, keys, program)
-        for number, part in enumerate(problem._robust)
-        for row in part.rows
-    )
+    _refuse_moving_curvature(program)
+    units = find_units(program)
     fixed = [form.region if isinstance(form, FixedSet) else None for form in forms]
     nonneg = [
         form.nonneg if isinstance(form, SlotSet) else np.zeros(form.region.dim, bool)
         for form in forms
     ]
-    return Compiled(program, rows, parts, tuple(fixed), tuple(nonneg))
+    return Compiled(
+        program,
+        audited_rows(problem, program, units),
+        problem._uncertain_parts,
+        tuple(fixed),
+        tuple(nonneg),
+        units,
+    )
+
+
+def _refuse_moving_curvature(program: ConeProgram) -> None:
+    """The quadratic part is the same for all contexts of a chunk."""
+    for name, slots in program.slots.items():
+        if not name.startswith("ordinary.") and program.P[:, slots].nnz:
+            raise Uncompilable("the quadratic part of the objective is uncertain")
 
 
 def _counterpart(problem: Any, bound: Any) -> cp.Problem:
@@ -104,11 +113,11 @@ def _goal_coefficient(row: UncertainRow, goal: Any) -> float:
     return 0.0
 
 
-def ordinary_values(problem: Any, compiled: Compiled) -> Array:
-    """The slot vector with the ordinary parameters' present values."""
+def ordinary_values(ordinary: Sequence[Any], compiled: Compiled) -> Array:
+    """The slot vector with the present values of the ordinary parameters."""
     found = np.zeros(compiled.program.size)
     found[-1] = 1.0
-    for number, parameter in enumerate(problem._ordinary):
+    for number, parameter in enumerate(ordinary):
         if f"ordinary.{number}" not in compiled.program.slots:
             continue
         if parameter.value is None:
@@ -122,39 +131,8 @@ def ordinary_values(problem: Any, compiled: Compiled) -> Array:
     return found
 
 
-def refreshed(problem: Any, compiled: Compiled) -> Compiled:
-    """The same with rows at the ordinary parameters' present values."""
-    if not problem._ordinary:
-        return compiled
-    pairs = zip(problem._rows(), compiled.rows, strict=True)
-    return replace(
-        compiled,
-        rows=tuple(replace(check, certain=_certain(row)) for row, check in pairs),
-    )
-
-
 def _labels(problem: Any, forms: Sequence[Any]) -> dict[int, str]:
     """Slots of sets keep their names; ordinary parameters are numbered."""
     slots = [form.parameters for form in forms if isinstance(form, SlotSet)]
     own = {p.id: p.name() for parts in slots for part in parts for p in part.values()}
     return own | {p.id: f"ordinary.{k}" for k, p in enumerate(problem._ordinary)}
-
-
-def _row_check(
-    row: UncertainRow, part: int, keys: list[Any], program: ConeProgram
-) -> RowCheck:
-    columns = [
-        program.variables.get(variable.id, np.full(variable.size, GOAL))
-        for variable, _ in row.form.columns
-    ]
-    return RowCheck(
-        part,
-        np.concatenate(columns),
-        _certain(row),
-        {keys.index(key): row.slope_matrix(key) for key in row.slopes},
-        {keys.index(key): entries for key, entries in row.entries.items()},
-    )
-
-
-def _certain(row: UncertainRow) -> Array:
-    return np.asarray(row.form.certain_matrix(row.index).toarray()[0], dtype=float)

@@ -11,13 +11,24 @@ written to a file; `canonical` reads it from CVXPY once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..checks import Array
+
+
+def rows_of(kind: str, size: float) -> int:
+    """Rows of a cone of a kind; what its size says depends on the kind."""
+    if kind == "psd":
+        return int(size * (size + 1) // 2)
+    return 3 if kind == "power" else int(size)
+
+
+class Uncompilable(Exception):
+    """One program cannot serve every context; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,10 @@ class Varying:
         found[self.where] = self.values[i]
         return found
 
+    def at(self, rows: Any) -> Varying:
+        """The entries at some of the contexts."""
+        return replace(self, values=self.values[rows])
+
     @property
     def size(self) -> Array:
         """Largest size of a varying entry at each context, shape (n,)."""
@@ -106,6 +121,32 @@ class ProgramData:
 
     def __len__(self) -> int:
         return len(self.A.values)
+
+    def at(self, rows: Any) -> ProgramData:
+        """The data of some of the contexts."""
+        return replace(self, q=self.q.at(rows), A=self.A.at(rows), b=self.b.at(rows))
+
+    def __abs__(self) -> ProgramData:
+        """The same with the sizes of all entries of A."""
+        A = self.A
+        return replace(self, A=Varying(np.abs(A.base), A.where, np.abs(A.values)))
+
+    @property
+    def offsets(self) -> Any:
+        """The constant of the objective, at each context or the same for all."""
+        q = self.q
+        if len(q.where) and q.where[-1] == len(q.base) - 1:
+            return q.values[:, -1]
+        return q.base[-1]
+
+    @property
+    def finite(self) -> Any:
+        """Whether all numbers of a context are finite, shape (n,)."""
+        blocks = (self.q, self.A, self.b)
+        fixed = all(np.isfinite(block.base).all() for block in blocks)
+        fixed = fixed and bool(np.isfinite(self.P.data).all())
+        each = [np.isfinite(block.values).all(axis=1) for block in blocks]
+        return np.all(each, axis=0) & fixed
 
 
 def fill(program: ConeProgram, fixed: Array, contexts: dict[str, Array]) -> ProgramData:

@@ -1,16 +1,23 @@
-"""What the sets of a chunk of contexts answer: slots to fill, and worst outcomes."""
+"""What the sets of a chunk of contexts answer when asked for worst outcomes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
 from ..checks import Array
 from ..losses.separable import SeparableLoss
+from ..predictions import Numbers, Outcomes, Prediction
+from ..set_batch import SetBatch, UnionBatch
 from ..sets import Box, UncertaintySet
 from ..sets.emptiness import is_empty
+
+#: Sets without a closed form ask CVXPY, which numbers its variables with one counter
+#: for all threads and does not guard it.
+_ONE_AT_A_TIME = RLock()
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,19 @@ class FixedOracle:
 
     def worst_case(self, directions: Array) -> Array:
         """The set's worst outcome in each direction, shape (n, dim)."""
-        found = [self.region.worst_case(direction) for direction in directions]
+        with _ONE_AT_A_TIME:
+            found = [self.region.worst_case(direction) for direction in directions]
         return np.reshape(found, directions.shape)
+
+    def worst_on(self, entries: Any, directions: Array) -> Array:
+        """Some entries of the worst outcome in directions that see only these."""
+        full = _spread(entries, directions, self.dim)
+        return np.asarray(self.worst_case(full)[:, entries])
+
+    def narrowed(self, rows: Any) -> FixedOracle:
+        """The same at some contexts."""
+        del rows
+        return self
 
 
 @dataclass(frozen=True)
@@ -54,9 +72,24 @@ class BatchOracle:
         # An outcome that is worst without regard to signs, and has the right ones, is
         # worst with them; the others are asked for one by one.
         wrong = (found[:, self.nonneg] < 0).any(axis=1)
-        for i in np.flatnonzero(wrong).tolist():
-            found[i] = self.signed(i).worst_case(directions[i])
+        with _ONE_AT_A_TIME:
+            for i in np.flatnonzero(wrong).tolist():
+                found[i] = self.signed(i).worst_case(directions[i])
         return found
+
+    def worst_on(self, entries: Any, directions: Array) -> Array:
+        """Some entries of the worst outcome in directions that see only these."""
+        if len(entries) < self.dim and not self.nonneg.any():
+            parts = [_shadow(part, entries) for part in parts_of(self.batch)]
+            if None not in parts:
+                shadow = parts[0] if len(parts) == 1 else UnionBatch(tuple(parts))
+                return np.asarray(shadow.worst_case(directions))
+        full = _spread(entries, directions, self.dim)
+        return self.worst_case(full)[:, entries]
+
+    def narrowed(self, rows: Any) -> BatchOracle:
+        """The same at some contexts."""
+        return replace(self, batch=self.batch[rows])
 
     def signed(self, i: int) -> Any:
         """Set i and the signs."""
@@ -66,26 +99,55 @@ class BatchOracle:
     def trouble(self) -> Any:
         """Why a context has no worst case, or "": strings of shape (n,)."""
         parts = parts_of(self.batch)
-        n = len(self.batch)
         endless = np.any([~np.isfinite(part._budgets()) for part in parts], axis=0)
-        found = np.where(endless, "unbounded_set", "").astype("<U13")
-        if self.nonneg.any():
-            empty = np.all([self._empty(part) for part in parts], axis=0)
-            found[empty & ~endless] = "empty_set"
-        return found if n else found[:0]
+        found = np.where(endless, "unbounded_set", "")
+        if self.nonneg.any() and not endless.all():
+            ready = np.flatnonzero(~endless)
+            found[ready[self.narrowed(ready)._empty()]] = "empty_set"
+        return found
 
-    def _empty(self, part: Any) -> Any:
-        """Whether no outcome of each set has the right signs."""
-        nearest = np.where(self.nonneg, np.maximum(part._point(), 0.0), part._point())
-        score = part.loss.score(part.prediction, nearest)
-        far = score > part._budgets()
-        if not isinstance(part.loss, SeparableLoss):
+    def _empty(self) -> Any:
+        """Whether no outcome of each set has the right signs, shape (n,)."""
+        parts = parts_of(self.batch)
+        far = np.all([self._far(part) for part in parts], axis=0)
+        if not all(isinstance(part.loss, SeparableLoss) for part in parts):
             # What costs least is known by component only where the loss is.
-            for i in np.flatnonzero(far).tolist():
-                far[i] = is_empty(self.signed(i))
+            with _ONE_AT_A_TIME:
+                for i in np.flatnonzero(far).tolist():
+                    far[i] = is_empty(self.signed(i))
         return far
+
+    def _far(self, part: Any) -> Any:
+        """Whether the prediction, made nonnegative, is outside its set."""
+        point = part._point()
+        nearest = np.where(self.nonneg, np.maximum(point, 0.0), point)
+        return part.loss.score(part.prediction, nearest) > part._budgets()
 
 
 def parts_of(batch: Any) -> tuple[Any, ...]:
     """The batches a union is made of, or the batch itself."""
     return tuple(getattr(batch, "parts", (batch,)))
+
+
+def _spread(entries: Any, directions: Array, dim: int) -> Array:
+    """The directions with zeros for the entries they do not see, shape (n, dim)."""
+    if len(entries) == dim:
+        return directions
+    found = np.zeros((len(directions), dim))
+    found[:, entries] = directions
+    return found
+
+
+def _shadow(part: Any, entries: Any) -> Any:
+    """The sets' shadows on some entries, where these are sublevel sets; or None.
+
+    The others then cost their least, which is the floor.
+    """
+    loss = part.loss.narrowed(entries)
+    if loss is None:
+        return None
+    said = part.prediction
+    scale = None if said.scale is None else said.scale[:, entries]
+    narrow = Prediction(said.location[:, entries], scale)
+    budgets = part._budgets() - part.loss.floor(said) + loss.floor(narrow)
+    return SetBatch(loss, narrow, budgets, Outcomes((Numbers(len(entries)),)), ())

@@ -77,10 +77,14 @@ class Decision:
         return found
 
 
-def _look_up(table: dict[int, Any], key: Any, what: str) -> Any:
-    if key.id not in table:
-        raise InvalidParameter(
-            f"The decision has no value for the {what} {key.name()!r}: it is not in "
-            "the model, or there was no decision (look at .status)."
-        )
-    return table[key.id]
+def _look_up(table: dict[Any, Any], key: Any, what: str) -> Any:
+    """By number; by name, and if read from a file by name and shape."""
+    by_name = isinstance(key, str)
+    known = (key,) if by_name else (key.id, (key.name(), tuple(key.shape)))
+    for wanted in known:
+        if wanted in table:
+            return table[wanted]
+    raise InvalidParameter(
+        f"The decision has no value for the {what} {key if by_name else key.name()!r}: "
+        "it is not in the model, or there was no decision (look at .status)."
+    )

@@ -14,72 +14,100 @@ they are more than allowed, the last level was the answer, and lower ones need n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..checks import Array
 
-#: Asked for the violations at a level of some calibration points: bools, (len(rows),).
-Violates = Callable[[float, Any], Any]
+#: Asked about decisions at levels (n,), each of one point: row numbers (n,).
+Ask = Callable[[Array, Any], Any]
 
 
-def envelope_level(
+def envelope_scores(
     scores: Array,
     levels: Iterable[float],
-    violates: Violates,
-    allowed: int,
-    safe_inside: bool = True,
-) -> float:
-    """The order statistic of the envelope scores with `allowed` scores above it.
+    violates: Ask,
+    enough: Callable[[Any], bool],
+    safe: Any = True,
+    lost: Any = False,
+    wave: int = 1,
+) -> Array:
+    """The envelope score of every point, as far down as needed.
 
     Parameters
     ----------
     scores : array of shape (N,), loss of each outcome
     levels : grid, from the top down; chosen without looking at the scores, though it
         may end early
-    violates : whether decisions at a level violate, for some of the points
-    allowed : how many of the N points may lie above the level
-    safe_inside : bool, default True
-        A decision at a level at or above a point's loss cannot violate, and need not
-        be computed. False where a fallback may.
+    violates : whether decisions at levels violate, at points
+    enough : given the points whose score lies above, booleans (N,), whether to stop
+    safe : booleans (N,)
+        Points at which a decision at or above the loss cannot violate, so that it
+        need not be computed; above the grid their score is the loss itself.
+    lost : booleans (N,)
+        Points that violate above every grid: their score is inf.
+    wave : int
+        Decisions asked for at once, before looking whether that was enough.
 
     Returns
     -------
-    float : inf where no level of the grid can be certified
+    array of shape (N,) : scores below the last level looked at are that level
 
     Examples
     --------
-    >>> scores = np.array([1.0, 2.0, 3.0])
     >>> kept = np.array([0.5, 1.5, 0.5])  # decisions violate below these levels
     >>> violates = lambda level, rows: level < kept[rows]
-    >>> envelope_level(scores, [4.0, 3.0, 2.0, 1.0, 0.4], violates, allowed=1)
-    1.0
+    >>> losses, grid = np.array([1.0, 2.0, 3.0]), [4.0, 3.0, 2.0, 1.0, 0.4]
+    >>> envelope_scores(losses, grid, violates, enough=lambda above: False)
+    array([1., 2., 1.])
     """
-    beyond: Any = None
+    downwards = iter(levels)
+    top = next(downwards)
+    above = np.isinf(scores) | (safe & (scores > top)) | lost
+    found = np.where(lost, np.inf, np.where(above, scores, top))
+    if enough(above):
+        return found
     last = np.inf
+    for some in _waves(chain([top], downwards), scores, above, safe, wave):
+        at = np.concatenate([np.full(len(rows), level) for level, rows in some])
+        points = np.concatenate([rows for _, rows in some])
+        bad = np.asarray(violates(at, points), dtype=bool) if points.size else points
+        for level, rows in some:
+            here, bad = bad[: len(rows)], bad[len(rows) :]
+            fresh = rows[here.astype(bool)]
+            fresh = fresh[~above[fresh]]
+            found[fresh], above[fresh] = last, True
+            if enough(above):
+                return np.where(above, found, last)
+            last = level
+            found[~above] = level
+    return found
+
+
+def _waves(
+    levels: Iterable[float], scores: Array, above: Any, safe: Any, wave: int
+) -> Iterator[list[tuple[float, Any]]]:
+    """Levels with the points that may violate there, some levels at a time.
+
+    `above` changes between the waves: points that have violated are not asked again.
+    """
+    some, size = [], 0
     for level in levels:
-        if beyond is None:
-            beyond = scores > level
-            if safe_inside and beyond.sum() > allowed:
-                # Above the grid the envelope score is the loss itself.
-                return float(np.sort(scores)[len(scores) - allowed - 1])
-            beyond = beyond if safe_inside else np.zeros(len(scores), dtype=bool)
-        open_ = ~beyond & (scores > level) if safe_inside else ~beyond
-        rows = np.flatnonzero(open_)
-        if rows.size:
-            beyond[rows] = violates(level, rows)
-        if beyond.sum() > allowed:
-            return last
-        last = float(level)
-    return last
+        rows = np.flatnonzero(~above & ((scores > level) | ~np.asarray(safe)))
+        some.append((level, rows))
+        size += rows.size
+        if size >= wave:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def pass_in_sequence(
-    levels: Iterable[float],
-    counts: Callable[[float], int],
-    allowed: int,
+    levels: Iterable[float], counts: Callable[[float], int], allowed: int
 ) -> float:
     """Learn-then-Test: the lowest level reached before a test fails.
 
@@ -96,20 +124,22 @@ def pass_in_sequence(
 
 
 def risk_level(
-    levels: Iterable[float], losses: Callable[[float], Array], alpha: float
+    levels: Iterable[float],
+    losses: Callable[[float], Array],
+    alpha: float,
+    worst: Any = 0.0,
 ) -> float:
     """Conformal risk control: the lowest level whose mean envelope loss is small.
 
     A loss in [0, 1] at a level is replaced by the largest at this level and above,
     which falls as the level grows; the level returned keeps its expectation at most
-    alpha at a new point exchangeable with the N at hand.
+    alpha at a new point exchangeable with the N at hand. `worst` are the losses above
+    every grid.
     """
-    last, worst = np.inf, None
+    last = np.inf
     for level in levels:
-        now = losses(level)
-        worst = now if worst is None else np.maximum(worst, now)
-        size = len(worst)
-        if (worst.sum() + 1) / (size + 1) > alpha:
+        worst = np.maximum(worst, losses(level))
+        if (worst.sum() + 1) / (worst.size + 1) > alpha:
             break
         last = float(level)
     return last

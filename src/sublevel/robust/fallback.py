@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import InvalidParameter
 from .decisions import Decisions, Named
+from .realised import is_decided
 
 
 def as_fallback(variables: list[Named], given: Any) -> dict[str, Any] | None:
@@ -20,6 +21,11 @@ def as_fallback(variables: list[Named], given: Any) -> dict[str, Any] | None:
     """
     if given is None:
         return None
+    if not isinstance(given, dict):
+        raise InvalidParameter(
+            "fallback=... must be a dict from variables to values, got "
+            f"{type(given).__name__}."
+        )
     by_name = {k if isinstance(k, str) else k.name(): v for k, v in given.items()}
     names = {named.name for named in variables}
     if set(by_name) != names:
@@ -27,23 +33,24 @@ def as_fallback(variables: list[Named], given: Any) -> dict[str, Any] | None:
             f"fallback=... must give a value for each variable, {sorted(names)}, got "
             f"{sorted(by_name)}."
         )
-    found = {}
-    for named in variables:
-        value = np.asarray(by_name[named.name], dtype=float)
-        if value.shape not in ((), named.shape) or not np.isfinite(value).all():
-            raise InvalidParameter(
-                f"fallback={{{named.name!r}: ...}} must be finite and of shape "
-                f"{named.shape}, got shape {value.shape}."
-            )
-        found[named.name] = np.broadcast_to(value, named.shape)
-    return found
+    return {named.name: _value(named, by_name[named.name]) for named in variables}
+
+
+def _value(named: Named, given: Any) -> Any:
+    value = np.asarray(given, dtype=float)
+    if value.shape not in ((), named.shape) or not np.isfinite(value).all():
+        raise InvalidParameter(
+            f"fallback={{{named.name!r}: ...}} must be finite and of shape "
+            f"{named.shape}, got shape {value.shape}."
+        )
+    return np.broadcast_to(value, named.shape)
 
 
 def fall_back(decisions: Decisions, fallback: dict[str, Any] | None) -> Decisions:
     """The same with the fallback, and status "fallback", where nothing was decided."""
     if fallback is None:
         return decisions
-    lost = decisions.status != "optimal"
+    lost = ~is_decided(decisions)
     variables = {}
     for named, values in decisions.variables.items():
         values = values.copy()

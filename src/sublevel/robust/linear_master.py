@@ -6,8 +6,6 @@ integer variables each round is a new branch and bound.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..checks import Array
@@ -29,12 +27,10 @@ class LinearMaster:
     def __init__(self, model: LinearModel, tolerance: float) -> None:
         self._model = model
         self._constants = [row.constant() for row in model.rows]
-        matrix = model.matrix()
-        lone = _bounds_one_column(matrix) & ~model.equal
-        lower, upper = _tightened(model.bounds, matrix[lone])
+        lower, upper, *certain = model.certain()
         goal = model.goal, model.sign
         self._program = LiveHighs(lower, upper, model.integer, *goal, tolerance)
-        self._add_certain(matrix[~lone], model.equal[~lone])
+        self._program.add_rows(*certain)
         # A solution has a one at its end, a ray a zero: constants vanish at infinity.
         self._point = np.zeros(model.width + 1)
 
@@ -93,11 +89,6 @@ class LinearMaster:
         for variable, part in self._model.columns:
             variable.save_value(point[part].reshape(variable.shape, order="F"))
 
-    def _add_certain(self, rows: Any, equal: Any) -> None:
-        inner, offset = rows[:, :-1], rows[:, [-1]].toarray()[:, 0]
-        counts, top = np.diff(inner.indptr), np.where(equal, -offset, np.inf)
-        self._program.add_rows(counts, inner.indices, inner.data, -offset, top)
-
     def _cut(self, i: int, outcomes: dict[Key, Array]) -> Array:
         """Coefficients of row i at an outcome, the constant last."""
         width = self._model.width + 1
@@ -105,19 +96,3 @@ class LinearMaster:
         for key, slope in self._model.rows[i].slopes.items():
             found -= slope.mixed(outcomes[key], width)
         return found
-
-
-def _bounds_one_column(matrix: Any) -> Any:
-    """Which rows mention one column only: they are bounds, which cost nothing."""
-    matrix.eliminate_zeros()
-    return np.diff(matrix[:, :-1].indptr) == 1
-
-
-def _tightened(bounds: tuple[Array, Array], rows: Any) -> tuple[Array, Array]:
-    """Bounds after rows slope * x[column] + offset >= 0."""
-    lower, upper = bounds[0].copy(), bounds[1].copy()
-    inner, offset = rows[:, :-1], rows[:, [-1]].toarray()[:, 0]
-    ends, up = -offset / inner.data, inner.data > 0
-    np.maximum.at(lower, inner.indices[up], ends[up])
-    np.minimum.at(upper, inner.indices[~up], ends[~up])
-    return lower, upper

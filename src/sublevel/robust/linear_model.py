@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from ..checks import Array
 from ..errors import InvalidParameter, NotRobustifiable
 from .canonical import cone_form
+from .certain_rows import CertainRows, certain_rows
 from .cone_form import ConeForm
 from .counterpart import Key, UncertainRow
 from .variable_bounds import declared_bounds, integer_entries, is_simple
@@ -40,12 +41,12 @@ class Linear:
     def at(self, point: Array, size: int) -> Array:
         """The values of `size` functions at a point, shape (size,)."""
         terms = self.value * point[self.column]
-        return np.bincount(self.group, weights=terms, minlength=size)
+        return np.asarray(np.bincount(self.group, terms, size), dtype=float)
 
     def mixed(self, weights: Array, width: int) -> Array:
         """Coefficients of the weighted sum of the functions, shape (width,)."""
         terms = self.value * weights[self.group]
-        return np.bincount(self.column, weights=terms, minlength=width)
+        return np.asarray(np.bincount(self.column, terms, width), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ class LinearModel:
     @cached_property
     def width(self) -> int:
         """Number of columns; the constant is the one after them."""
-        return self.columns[-1][1].stop
+        return int(self.columns[-1][1].stop)
 
     @cached_property
     def integer(self) -> Any:
@@ -125,7 +126,7 @@ class LinearModel:
         return np.concatenate(marked)
 
     @cached_property
-    def equal(self) -> Any:
+    def _equal(self) -> Any:
         """Which certain rows must be zero."""
         found = np.zeros(self.form.constant.shape[0], dtype=bool)
         for cone in self.form.cones:
@@ -133,14 +134,25 @@ class LinearModel:
         return found
 
     @cached_property
-    def bounds(self) -> tuple[Array, Array]:
+    def _bounds(self) -> tuple[Array, Array]:
         """Bounds of the columns that variables declare."""
         lower, upper = np.full(self.width, -np.inf), np.full(self.width, np.inf)
         for variable, part in self.columns:
             lower[part], upper[part] = declared_bounds(variable)
         return lower, upper
 
-    def matrix(self) -> Any:
+    def certain(self) -> CertainRows:
+        """Bounds and certain rows at the values of the ordinary parameters."""
+        return self._certain_now() if self.form.parameters else self._certain
+
+    @cached_property
+    def _certain(self) -> CertainRows:
+        return self._certain_now()
+
+    def _certain_now(self) -> CertainRows:
+        return certain_rows(self._matrix(), self._equal, self._bounds)
+
+    def _matrix(self) -> Any:
         """Certain rows over all columns and the constant, at the parameters' values."""
         pieces = [sp.coo_array(self.form.constant)]
         for parameter, terms in self.form.parameters.items():

@@ -15,7 +15,7 @@ from ..errors import SolverFailed
 FEASIBILITY = 1e-9
 
 _STATUS = highspy.HighsModelStatus
-_STATUSES = {
+_STATUSES: dict[Any, str] = {
     _STATUS.kOptimal: cp.OPTIMAL,
     _STATUS.kInfeasible: cp.INFEASIBLE,
     _STATUS.kUnbounded: cp.UNBOUNDED,
@@ -50,7 +50,7 @@ class LiveHighs:
         cost: float,
         gap: float,
     ) -> None:
-        self._highs = highspy.Highs()
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in _options(gap).items():
             self._highs.setOptionValue(name, value)
         self._highs.addVars(len(lower), lower, upper)

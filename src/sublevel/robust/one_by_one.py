@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import EmptySet, SolverFailed, Unbounded
-from ..predictions import take_rows
 from .chunk import ChunkResult
 from .decision import Decision
+from .gathering import Gathering
+from .sets_at import set_value
 
 #: What one context's failure is called.
 TROUBLES = {
@@ -20,52 +21,39 @@ TROUBLES = {
 }
 
 
-def decide_one(problem: Any, X: Any, i: int, engine: str, solver: Any) -> Decision:
-    """The decision at row i; a context that fails becomes a status."""
-    given = None if X is None else take_rows(X, [i])
+def decide_one(problem: Any, given: list[Any], engine: Any, solver: Any) -> Decision:
+    """The decision at one context; a failure becomes a status.
+
+    Parameters
+    ----------
+    given : for each key its set
+    """
     try:
-        found: Decision = problem.solve(given, engine=engine, solver=solver)
+        pairs = zip(problem.uncertainty, given, strict=True)
+        sets = {key: set_value(key, region) for key, region in pairs}
+        found: Decision = problem._decide(sets, engine, solver)
     except tuple(TROUBLES) as error:
         status = next(s for kind, s in TROUBLES.items() if isinstance(error, kind))
         return Decision(status, float("nan"))
     return found
 
 
-def as_result(
-    decision: Decision, variables: Sequence[Any], keys: Sequence[Any], parts: int
-) -> ChunkResult:
-    """A decision as a chunk of one: `x` holds the variables one after another."""
-    width = sum(v.size for v in variables)
-    dims = [sum(p.size for p in key) for key in keys]
-    audit = decision.audit
+def as_result(decision: Decision, room: Gathering) -> ChunkResult:
+    """A decision as a chunk of one."""
+    found, audit = room.like([decision.status]), decision.audit
     if audit is None:
-        nothing = np.full(1, np.nan)
-        return ChunkResult(
-            np.array([decision.status], dtype="<U13"),
-            np.full((1, width), np.nan),
-            nothing,
-            nothing,
-            np.full((1, parts), np.nan),
-            np.full(1, -1),
-            {k: np.full((1, dim), np.nan) for k, dim in enumerate(dims)},
-        )
-    x = np.concatenate([np.ravel(decision._values[v.id], order="F") for v in variables])
-    worst = [
-        np.concatenate(
-            [np.ravel(decision._worst.get(p.id, _unknown(p)), order="F") for p in key]
-        )
-        for key in keys
-    ]
-    return ChunkResult(
-        np.array([decision.status], dtype="<U13"),
-        x[None],
-        np.array([audit.objective]),
-        np.array([audit.gap]),
-        np.array([audit.violations]).reshape(1, parts),
-        np.array([-1 if audit.binding is None else audit.binding]),
-        {k: found[None] for k, found in enumerate(worst)},
-    )
+        return found
+    found.values[0] = _flat(decision._values, room.variables)
+    found.objective[0], found.gap[0] = audit.objective, audit.gap
+    found.violations[0] = audit.violations
+    found.binding[0] = -1 if audit.binding is None else audit.binding
+    for number, key in enumerate(room.keys):
+        found.outcomes[number][0] = _flat(decision._worst, key)
+    return found
 
 
-def _unknown(parameter: Any) -> Any:
-    return np.full(parameter.shape, np.nan)
+def _flat(values: dict[Any, Any], names: Sequence[Any]) -> Any:
+    """Values one after another, column by column; nan for what is not known."""
+    unknown = {name.id: np.full(name.shape, np.nan) for name in names}
+    known = unknown | values
+    return np.concatenate([np.ravel(known[name.id], order="F") for name in names])

@@ -1,49 +1,40 @@
-"""Run jobs one after another or on joblib's workers, with a bar on request."""
+"""Run jobs one after another, or on joblib's workers."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+import logging
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
-Job = tuple[Callable[..., Any], tuple[Any, ...]]
+_LOG = logging.getLogger(__name__)
 
-#: Seconds between two drawings of the bar.
-PAUSE = 0.2
+#: From the number of a job to what to call and with what.
+Jobs = Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]]
 
 
-def each(
-    jobs: Iterable[Job], count: int, n_jobs: int | None, progress: bool, unit: str
-) -> list[Any]:
+def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
     """Results in order. Jobs are made as workers become free, not before.
 
     Threads unless `joblib.parallel_config` names another backend: a solver's time is
-    spent outside the interpreter, and threads start at once.
+    spent outside the interpreter, and threads start at once. When workers are lost for
+    good, the jobs they leave are done here.
     """
-    if n_jobs in (None, 1):
-        found: Iterable[Any] = (function(*given) for function, given in jobs)
-    else:
+    done = 0
+    if n_jobs is None:
+        n_jobs = get_active_backend(prefer="threads")[1]
+    if n_jobs != 1 and count > 1:
         run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        found = run(delayed(function)(*given) for function, given in jobs)
-    return list(_bar(found, count, unit) if progress else found)
-
-
-def _bar(results: Iterable[Any], count: int, unit: str) -> Iterator[Any]:
-    """Draw how far things are, how long they took and will take."""
-    begun, drawn, done = time.monotonic(), -PAUSE, 0
-    for result in results:
-        done += 1
-        passed = time.monotonic() - begun
-        if passed - drawn >= PAUSE or done == count:
-            drawn = passed
-            left = passed / done * (count - done)
-            filled = "#" * round(20 * done / count)
-            line = f"\r[{filled:<20}] {done}/{count} {unit}, {left:.0f} s left "
-            sys.stderr.write(line)
-            sys.stderr.flush()
-        yield result
-    if done:
-        sys.stderr.write("\n")
+        given = (jobs(k) for k in range(count))
+        try:
+            for result in run(delayed(what)(*with_) for what, with_ in given):
+                done += 1
+                yield result
+        except Exception:
+            # A job that is at fault itself will say so again.
+            _LOG.exception("workers failed, %d of %d chunks done", done, count)
+    for k in range(done, count):
+        what, with_ = jobs(k)
+        yield what(*with_)

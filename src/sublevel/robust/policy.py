@@ -10,19 +10,22 @@ import numpy as np
 from ..checks import Array, require_positive
 from ..errors import InvalidParameter
 from .calibrated import Calibrates
-from .chunk import decide_chunk
-from .compiling import Compiled, ordinary_values, refreshed
+from .chunk import ChunkTask
+from .chunk_solver import Clarabel
+from .compiling import Compiled, ordinary_values
+from .deciding import decide_chunks, decide_each
 from .decisions import Decisions, Named
 from .fallback import fall_back
-from .gathering import gather, named
-from .one_by_one import as_result, decide_one
-from .parallel import each
-from .policy_file import save_recipe
+from .gathering import Gathering, named
+from .policy_file import write_file
+from .policy_layout import to_layout
+from .predicting import Sets
 from .preparing import prepare
-from .sets_at import count_contexts, is_predicted, sets_of
+from .progress import Bar
+from .sets_at import as_contexts, count_contexts, is_predicted
 
-#: Contexts decided in one go: enough to share the work, few enough to hold in memory.
-CHUNK = 1000
+#: Most contexts, and most numbers, that are decided in one go.
+MOST_CONTEXTS, MOST_NUMBERS = 1000, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,22 @@ class Recipe:
     variables: dict[Named, Any]
     keys: tuple[tuple[Named, ...], ...]
     certificates: Any
+
+    @property
+    def chunk(self) -> int:
+        """Contexts that share the work and fit in memory together."""
+        program = self.compiled.program
+        numbers = len(program.indices) + program.b.shape[0] + program.width
+        return int(np.clip(MOST_NUMBERS // numbers, 1, MOST_CONTEXTS))
+
+    def room(self, rows: int) -> Gathering:
+        """Room for the decisions of so many contexts."""
+        return Gathering(rows, list(self.variables), self.keys, self.compiled.parts)
+
+    def task(self, solver: Any) -> ChunkTask:
+        """What workers are sent."""
+        outputs = np.concatenate(list(self.variables.values()))
+        return ChunkTask(self.compiled, self.fixed, outputs, solver)
 
 
 class Policy(Calibrates):
@@ -69,7 +88,7 @@ class Policy(Calibrates):
     (Decisions(100 contexts: 100 optimal), (100, 3))
     """
 
-    def __init__(self, problem: Any, engine: str, solver: str | None) -> None:
+    def __init__(self, problem: Any, engine: Any, solver: Any) -> None:
         self.problem = problem
         self.engine = engine
         self.solver = solver
@@ -88,9 +107,12 @@ class Policy(Calibrates):
         X: Any = None,
         n_jobs: int | None = None,
         progress: bool = False,
-        chunk: int = CHUNK,
+        chunk: int | None = None,
     ) -> Decisions:
         """The decision at every row of X.
+
+        A context that fails is a status, "invalid_prediction" where the model cannot
+        predict. Only if no context can be predicted is that an error.
 
         Parameters
         ----------
@@ -102,25 +124,25 @@ class Policy(Calibrates):
             one by one are solved in this process.
         progress : bool, default False
             Show a bar.
-        chunk : int
-            Contexts that go to a worker together.
+        chunk : int, optional
+            Contexts that go to a worker together; by default as many as share the
+            work well and fit in memory.
         """
-        require_positive("Policy.decide", chunk=chunk)
+        if chunk is not None:
+            require_positive("Policy.decide", chunk=chunk)
         rows = self._count(X)
-        recipe = self._recipe(X)
-        if recipe is None:
-            found = self._decide_one_by_one(X, rows, progress)
-            return fall_back(found, self._fallback)
-        spans = [
-            np.arange(a, min(a + int(chunk), rows)) for a in range(0, rows, int(chunk))
-        ]
-        given = ((self._batches(X, span), recipe.fixed, len(span)) for span in spans)
-        jobs = ((decide_chunk, (recipe.compiled, *one)) for one in given)
-        results = each(jobs, len(spans), n_jobs, progress, "chunks")
-        found = gather(
-            results, recipe.variables, recipe.keys, recipe.certificates, _index(X)
-        )
-        return fall_back(found, self._fallback)
+        sets = Sets(self._keys(), self._sources(), self._losses(), as_contexts(X))
+        recipe = self._recipe(sets)
+        with Bar(rows, progress) as bar:
+            if recipe is None:
+                found = self._one_by_one(sets, rows, bar)
+            else:
+                step = recipe.chunk if chunk is None else int(chunk)
+                task = recipe.task(self._chunk_solver)
+                found = recipe.room(rows)
+                decide_chunks(task, sets, found, step, n_jobs, bar)
+        told = found.decisions(self._certificates(), _index(X))
+        return fall_back(told, self._fallback)
 
     def save(self, path: Any) -> None:
         """Write the policy to a file that `sl.load_policy` reads: arrays and JSON.
@@ -129,41 +151,42 @@ class Policy(Calibrates):
         the loaded policy takes predictions. Ordinary parameters keep the values they
         have now.
         """
-        recipe = self._recipe(None)
+        sets = Sets(self._keys(), self._sources(), self._losses(), None)
+        recipe = self._recipe(sets)
         if recipe is None:
             raise InvalidParameter(
                 f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "
                 "the model's code and its LossSets instead."
             )
-        save_recipe(path, recipe, self._sources(), self._losses())
+        given = self._sources(), self._losses(), self._fallback
+        write_file(path, *to_layout(recipe, *given))
 
-    def _recipe(self, X: Any) -> Recipe | None:
+    def _recipe(self, sets: Sets) -> Recipe | None:
         """What the present values of ordinary parameters make of the program."""
-        compiled = self._prepared.compiled(self.problem, lambda: self._batches(X, [0]))
+        prepared = self._prepared
+        compiled = prepared.compiled(self.problem, sets.first)
         if compiled is None:
             return None
         columns = compiled.program.variables
         return Recipe(
-            refreshed(self.problem, compiled),
-            ordinary_values(self.problem, compiled),
-            {named(v): columns[v.id] for v in self.problem._variables},
+            compiled,
+            ordinary_values(prepared.ordinary, compiled),
+            {named(v): columns[v.id] for v in prepared.variables},
             self._keys(),
             self._certificates(),
         )
 
-    def _decide_one_by_one(self, X: Any, rows: int, progress: bool) -> Decisions:
-        variables = [named(v) for v in self.problem._variables]
-        keys, parts = self._keys(), self.problem._uncertain_parts
-        problem = self.problem._over(self._sources())
-        jobs = (
-            (decide_one, (problem, X, i, self.engine, self.solver)) for i in range(rows)
-        )
-        found = each(jobs, rows, None, progress, "contexts")
-        results = [as_result(d, variables, keys, parts) for d in found]
-        ends = np.cumsum([v.size for v in variables])
-        blocks = np.split(np.arange(ends[-1]), ends[:-1])
-        columns = dict(zip(variables, blocks, strict=True))
-        return gather(results, columns, keys, self._certificates(), _index(X))
+    def _one_by_one(self, sets: Sets, rows: int, bar: Bar) -> Gathering:
+        parts = self.problem._uncertain_parts
+        found = Gathering(rows, self._named_variables(), self._keys(), parts)
+        solver = self.solver if isinstance(self.solver, str) else None
+        decide_each(self.problem, sets, found, self.engine, solver, bar)
+        return found
+
+    @property
+    def _chunk_solver(self) -> Any:
+        named = self.solver is None or isinstance(self.solver, str)
+        return Clarabel() if named else self.solver
 
     def _keys(self) -> tuple[tuple[Named, ...], ...]:
         return tuple(tuple(named(p) for p in key) for key in self.problem.uncertainty)
@@ -173,24 +196,20 @@ class Policy(Calibrates):
         return list(self.problem.uncertainty.values())
 
     def _named_variables(self) -> list[Named]:
-        return [named(v) for v in self.problem._variables]
+        return [named(v) for v in self._prepared.variables]
 
     def _certificates(self) -> dict[Any, Any]:
         """What each key's sets promise, or None."""
-        pairs = zip(self._keys(), self._sources(), strict=True)
+        pairs = zip(self._certified(), self._sources(), strict=True)
         return {key: getattr(source, "certificate_", None) for key, source in pairs}
+
+    def _certified(self) -> Any:
+        """The keys under which certificates are told."""
+        return self.problem.uncertainty
 
     def _losses(self) -> list[Any]:
         """For each key the losses it was compiled for, or None."""
         return [self._prepared.losses.get(key) for key in self.problem.uncertainty]
-
-    def _batches(self, X: Any, rows: Any) -> list[Any]:
-        """For each key its batch of sets at some rows, or None for a set value."""
-        known = zip(self._keys(), self._sources(), self._losses(), strict=True)
-        return [
-            sets_of(key, source, losses, X, rows) if is_predicted(source) else None
-            for key, source, losses in known
-        ]
 
     def _count(self, X: Any) -> int:
         if X is None and any(is_predicted(source) for source in self._sources()):

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 
+from ..errors import InvalidParameter
 from .compiling import Compiled, compile_counterpart
+from .cone_program import Uncompilable
 from .contexts import parts_of
 from .cuts import Cuts
-from .sets_at import is_predicted, set_value
+from .sets_at import is_predicted, set_at
 from .slots import FixedSet, SlotSet, example, example_of, slot_set
 
 
@@ -22,10 +25,14 @@ class Prepared:
     Attributes
     ----------
     losses : for each key whose sets are predicted, their losses
+    ordinary : the parameters nature does not choose
+    variables : the user's variables
     reason : why contexts must be solved one by one, or None
     """
 
     losses: dict[Any, tuple[Any, ...]]
+    ordinary: list[Any]
+    variables: list[Any]
     reason: str | None
     _compiled: Compiled | None = field(default=None, repr=False)
 
@@ -45,39 +52,54 @@ class Prepared:
             _form(number, key, value, self.losses.get(key), shape)
             for number, ((key, value), shape) in enumerate(items)
         ]
-        self._compiled = compile_counterpart(problem, forms)
-        if self._compiled is None:
-            self.reason = "a variable is a symmetric, diagonal or sparse matrix"
+        try:
+            self._compiled = compile_counterpart(problem, forms)
+        except Uncompilable as obstacle:
+            self.reason = str(obstacle)
 
 
-def prepare(problem: Any, engine: str | Cuts, solver: str | None) -> Prepared:
+def prepare(problem: Any, engine: str | Cuts, solver: Any) -> Prepared:
     """Compile as far as possible without having seen a context."""
+    _check_solver(solver)
     losses = {
         key: tuple(value.losses_)
         for key, value in problem.uncertainty.items()
         if is_predicted(value)
     }
-    prepared = Prepared(losses, _obstacle(problem, losses, engine, solver))
+    reason = _obstacle(problem, losses, engine, solver)
+    prepared = Prepared(losses, problem._ordinary, problem._variables, reason)
     said = {key: example(parts, _size(key)) for key, parts in losses.items()}
-    if prepared.reason is None and all(shape is not None for shape in said.values()):
+    if reason is None and all(shape is not None for shape in said.values()):
         prepared.compile(problem, [said.get(key) for key in problem.uncertainty])
     return prepared
 
 
+def _check_solver(solver: Any) -> None:
+    if solver is None or callable(getattr(solver, "solve", None)):
+        return
+    if solver not in cp.installed_solvers():
+        raise InvalidParameter(
+            f"RobustProblem.compile(solver=...) must be one of "
+            f"{cp.installed_solvers()}, or an object that solves chunks, got "
+            f"{solver!r}."
+        )
+
+
 def _obstacle(
-    problem: Any, losses: dict[Any, Any], engine: str | Cuts, solver: str | None
+    problem: Any, losses: dict[Any, Any], engine: str | Cuts, solver: Any
 ) -> str | None:
     """Why one cone program cannot serve all contexts, or None."""
     if engine == "cuts" or isinstance(engine, Cuts):
         return "cutting planes were asked for"
-    if solver not in (None, "CLARABEL"):
+    if isinstance(solver, str) and solver != "CLARABEL":
         return f"the solver is {solver}"
     if problem._is_mixed_integer:
         return "some variables are integer"
-    if any(not loss.has_slots for parts in losses.values() for loss in parts):
+    parts = [loss for found in losses.values() for loss in found]
+    if not all(getattr(loss, "has_slots", False) for loss in parts):
         return "a set has labels, or a loss of the user's own"
     fixed = {
-        key: set_value(key, value)
+        key: set_at(key, value, None)
         for key, value in problem.uncertainty.items()
         if key not in losses
     }
@@ -92,7 +114,7 @@ def _form(
     number: int, key: Any, value: Any, losses: Any, said: Any
 ) -> FixedSet | SlotSet:
     if losses is None:
-        return FixedSet(set_value(key, value))
+        return FixedSet(set_at(key, value, None))
     known = all(loss.nonneg for loss in losses)
     signs = np.concatenate([np.full(p.size, p.is_nonneg() and not known) for p in key])
     return slot_set(number, losses, said, signs)

@@ -17,6 +17,7 @@ from .counterpart import Key, RobustConstraint, UncertainRow, take_apart
 from .cuts import Cuts, decide_by_cuts
 from .decision import Decision
 from .equalities import holding
+from .largest_budget import LargestBudget, largest_budget
 from .linear_model import LinearModel, linear_model
 from .policy import Policy
 from .sets_at import set_at
@@ -90,6 +91,31 @@ class RobustProblem:
         """
         _check_engine("compile", engine)
         return Policy(self, engine, solver)
+
+    def largest_budget(
+        self,
+        X: Any,
+        parameter: Any = None,
+        tolerance: float = 1e-4,
+        engine: str | Cuts = "auto",
+        solver: str | None = None,
+    ) -> LargestBudget:
+        """The largest budget at which the context has a robust decision.
+
+        Sets grow with their budget, so there is one. Several LossSets keep the same
+        share of what their calibrated budgets leave above the least loss.
+
+        Parameters
+        ----------
+        X : covariates of one context
+        parameter : Uncertain, or tuple of those that share a set, optional
+            Whose budget to search; the others stay as calibrated. By default all.
+        tolerance : float, default 1e-4
+            Relative accuracy.
+        engine, solver : as in `solve`
+        """
+        _check_engine("largest_budget", engine)
+        return largest_budget(self, X, parameter, tolerance, engine, solver)
 
     def _decide(
         self, sets: dict[Key, Any], engine: str | Cuts, solver: str | None
@@ -208,7 +234,7 @@ class RobustProblem:
                         f"{parameter.name()!r}, which the model uses."
                     )
 
-    def _sets_at(self, X: Any) -> dict[Key, UncertaintySet]:
+    def _sets_at(self, X: Any) -> dict[Key, Any]:
         """Each key's set at the context, with declared signs taken into account."""
         return {key: set_at(key, value, X) for key, value in self.uncertainty.items()}
 

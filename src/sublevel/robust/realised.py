@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from .counterpart import RobustConstraint, UncertainRow
+from .reading import Reading
 
 #: Relative amount by which a promise must be missed to count as a violation.
 TOLERANCE = 1e-6
@@ -25,131 +25,62 @@ class Realised:
     objective : shape (n,), the objective at the outcome; nan where there was none
     excess : shape (n, promises), relative amount by which each promise was missed;
         one promise an uncertain constraint, and the certified objective last if it is
-        uncertain
-    violated : shape (n,), whether any promise was missed; False without a decision
+        uncertain; -inf without a decision
     """
 
     decided: Any
     objective: Array
     excess: Array
-    violated: Any
+
+    @property
+    def worst(self) -> Array:
+        """The largest miss of each context, shape (n,)."""
+        return np.asarray(np.max(self.excess, axis=1, initial=-np.inf))
+
+    @property
+    def violated(self) -> Any:
+        """Whether any promise was missed, shape (n,); False without a decision."""
+        return self.worst > TOLERANCE
 
 
-def realise(problem: Any, decisions: Any, outcomes: list[Array]) -> Realised:
-    """Evaluate the model at the outcomes, arrays of shape (n, dim) for each key.
-
-    Rows without auxiliary variables are evaluated for all contexts at once, anything
-    else through the user's own expressions, context by context.
-    """
+def is_decided(decisions: Any) -> Any:
+    """Whether each context has a decision to act on, shape (n,)."""
     status = np.asarray(decisions.status)
-    decided = np.isin(status, ("optimal", "fallback"))
-    at = _At(problem, decisions, outcomes, np.flatnonzero(decided))
-    parts = problem._robust[: problem._uncertain_parts]
-    excess = np.full((len(decided), len(parts)), -np.inf)
-    for number, part in enumerate(parts):
-        excess[decided, number] = at.missed(part)
+    early = (status == "stopped_early") & np.isfinite(decisions.objective)
+    return np.isin(status, ("optimal", "fallback")) | early
+
+
+def realise(reading: Reading, decisions: Any, outcomes: list[Array]) -> Realised:
+    """Evaluate the model at the outcomes, arrays of shape (n, dim) for each key."""
+    decided = is_decided(decisions)
+    rows = np.flatnonzero(decided)
+    values = {v.id: decisions.value(v)[rows] for v in reading.variables}
+    seen = [vectors[rows] for vectors in outcomes]
+    excess = np.full((len(decided), reading.parts), -np.inf)
+    excess[rows] = reading.missed(values, seen)
     objective = np.full(len(decided), np.nan)
-    objective[decided] = at.objective()
-    if problem._has_uncertain_objective:
-        sense = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
-        over = sense * (objective - decisions.objective)
-        over = over / (1 + np.abs(decisions.objective))
+    objective[rows] = _objective(reading, decisions.objective[rows], values, seen)
+    if reading.aims:
+        minimise = isinstance(reading.problem.objective, cp.Minimize)
+        certified = decisions.objective
+        over = (objective - certified) * (1.0 if minimise else -1.0)
+        over = over / (1 + np.abs(certified))
         # A fallback certifies nothing about the objective.
-        over = np.where(status == "optimal", over, -np.inf)
+        certain = np.asarray(decisions.status) == "fallback"
+        over = np.where(~decided | certain, -np.inf, over)
         excess = np.column_stack([excess, over])
-    missed = np.max(excess, axis=1, initial=-np.inf)
-    return Realised(decided, objective, excess, missed > TOLERANCE)
+    return Realised(decided, objective, excess)
 
 
-@dataclass(frozen=True)
-class _At:
-    """The decided contexts, with their outcomes."""
-
-    problem: Any
-    decisions: Any
-    outcomes: list[Array]
-    rows: Any
-
-    def missed(self, part: RobustConstraint) -> Array:
-        """Relative violation of a constraint at each context, negative if kept."""
-        if not self._plain(part):
-            return self._each(lambda: float(np.max(part.written.violation())))
-        found = np.full(len(self.rows), -np.inf)
-        for row in part.rows:
-            constant, hurt = self._row(row)
-            found = np.maximum(found, (hurt - constant) / (1 + np.abs(constant)))
-        for row in part.equalities:
-            constant, hurt = self._row(row)
-            found = np.maximum(found, np.abs(hurt - constant) / (1 + np.abs(constant)))
-        return found
-
-    def objective(self) -> Array:
-        """The objective at each context."""
-        problem = self.problem
-        if not problem._has_uncertain_objective:
-            return np.asarray(self.decisions.objective[self.rows])
-        part = problem._robust[-1]
-        if not self._plain(part) or len(part.rows) != 1:
-            return self._each(lambda: float(np.asarray(problem.objective.value).item()))
-        # With the goal left at zero the row reads  -value >= 0, or  value >= 0.
-        constant, hurt = self._row(part.rows[0])
-        minimise = isinstance(problem.objective, cp.Minimize)
-        return hurt - constant if minimise else constant - hurt
-
-    def _plain(self, part: RobustConstraint) -> bool:
-        """Whether rows are made of the user's variables alone."""
-        return not any(row.form.auxiliary for row in [*part.rows, *part.equalities])
-
-    def _row(self, row: UncertainRow) -> tuple[Array, Array]:
-        """What a row is without the outcome, and what the outcome takes from it."""
-        known = self._columns(row)
-        constant = np.asarray(row.form.certain_matrix(row.index) @ known.T)[0]
-        hurt = np.zeros(len(self.rows))
-        for number, key in enumerate(self.problem.uncertainty):
-            if key in row.slopes:
-                slope = np.asarray((row.slope_matrix(key) @ known.T).T)
-                seen = self.outcomes[number][self.rows][:, row.entries[key]]
-                hurt += np.sum(slope * seen, axis=1)
-        return constant, hurt
-
-    def _columns(self, row: UncertainRow) -> Array:
-        n = len(self.rows)
-        parts = []
-        for variable, _ in row.form.columns:
-            if variable is self.problem._goal:
-                parts.append(np.zeros((n, 1)))
-            else:
-                values = self.decisions.value(variable)[self.rows]
-                parts.append(_flat(values))
-        return np.hstack([*parts, np.ones((n, 1))])
-
-    def _each(self, evaluate: Any) -> Array:
-        """Evaluate the user's expressions context by context."""
-        variables = self.problem._variables
-        before = [(v, v.value) for v in [*variables, *_parameters(self.problem)]]
-        try:
-            return np.array([self._one(i, evaluate) for i in self.rows.tolist()])
-        finally:
-            for leaf, value in before:
-                leaf.value = value
-
-    def _one(self, i: int, evaluate: Any) -> float:
-        for variable in self.problem._variables:
-            variable.save_value(self.decisions.value(variable)[i])
-        for number, key in enumerate(self.problem.uncertainty):
-            start = 0
-            for parameter in key:
-                part = self.outcomes[number][i, start : start + parameter.size]
-                parameter.save_value(part.reshape(parameter.shape, order="F"))
-                start += parameter.size
-        return float(evaluate())
-
-
-def _flat(values: Array) -> Array:
-    """Values of shape (n, *shape), each read column by column: (n, size)."""
-    axes = (0, *range(values.ndim - 1, 0, -1))
-    return np.asarray(values.transpose(axes).reshape(len(values), -1))
-
-
-def _parameters(problem: Any) -> list[Any]:
-    return [parameter for key in problem.uncertainty for parameter in key]
+def _objective(
+    reading: Reading, certified: Array, values: dict[int, Array], seen: list[Array]
+) -> Array:
+    """Without an uncertain objective the decision's own, and that of the fallback."""
+    if reading.aims:
+        return reading.objective(values, seen)
+    found = np.array(certified)
+    rows = np.flatnonzero(np.isnan(found))
+    if rows.size:
+        kept = {name: value[rows] for name, value in values.items()}
+        found[rows] = reading.objective(kept, [vectors[rows] for vectors in seen])
+    return found

@@ -1,13 +1,7 @@
-"""The audit of many decisions at once, row by row of the uncertain constraints.
-
-For each row the sets' oracles name the worst outcome at every context, and the row is
-evaluated there. A decision whose rows all hold keeps the user's constraints for every
-outcome: the auxiliary variables of the rows are a witness.
-"""
+"""A row of an uncertain constraint, evaluated at the worst outcome of many contexts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,103 +9,103 @@ import numpy as np
 
 from ..checks import Array
 
-#: Stands for a column: the value of the objective, where it is no variable.
+#: Stands for a column: the value of the objective.
 GOAL = -1
+#: Defines no auxiliary variable: a row of the user's constraint itself.
+FINAL = -1
 
 
 @dataclass(frozen=True)
 class RowCheck:
-    """One uncertain row, as arrays.
+    """One row of an uncertain constraint, as arrays.
 
     Attributes
     ----------
     part : number of the uncertain constraint it belongs to; -1 for the objective
     columns : columns of x the row speaks of, shape (k,); GOAL for the objective's value
-    certain : array of shape (k + 1,), the row without the outcome; constant last
-    slopes : key number -> sparse (entries, k + 1)
+    certain : sparse (k + 1, slots + 1), the row without the outcome, by slot of the
+        program; constant last
+    slopes : key number -> sparse (entries, k + 1), the direction that hurts
     entries : key number -> which entries of the key, shape (entries,)
+    equal : whether it must be zero, not just nonnegative
+    defines : column of x that the row bounds from below, or FINAL
+    unit : exponent of the outcomes' unit
     """
 
     part: int
     columns: Any
-    certain: Array
+    certain: Any
     slopes: dict[int, Any]
     entries: dict[int, Any]
+    equal: bool = False
+    defines: int = FINAL
+    unit: int = 0
 
-    def worst(
-        self, x: Array, promised: Array, oracles: list[Any]
-    ) -> tuple[Array, Array, dict[int, Any]]:
-        """Slack at the worst outcome and size of the row, (n,); and the outcomes."""
-        known = np.hstack([x[:, self.columns], np.ones((len(x), 1))])
-        known[:, :-1][:, self.columns == GOAL] = promised[:, None]
-        constant = known @ self.certain
-        slack, outcomes = constant.copy(), {}
-        for key, matrix in self.slopes.items():
-            slope = np.asarray((matrix @ known.T).T)
-            direction = np.zeros((len(x), oracles[key].dim))
-            direction[:, self.entries[key]] = slope
-            outcomes[key] = oracles[key].worst_case(direction)
-            slack -= np.sum(slope * outcomes[key][:, self.entries[key]], axis=1)
-        return slack, 1 + np.abs(constant), outcomes
+    def known(self, x: Array, promised: Array) -> Array:
+        """What the row speaks of, with a one at the end: shape (n, k + 1)."""
+        found = np.empty((len(x), len(self.columns) + 1))
+        found[:, :-1] = x[:, self.columns]
+        found[:, -1] = 1.0
+        goal = np.flatnonzero(self.columns == GOAL)
+        if goal.size:
+            found[:, goal] = promised[:, None]
+        return found
+
+    def directions(self, known: Array) -> dict[int, Array]:
+        """Key number -> the direction that hurts, shape (n, entries)."""
+        return {
+            key: np.ascontiguousarray((matrix @ known.T).T)
+            for key, matrix in self.slopes.items()
+        }
+
+    def evaluate(
+        self, x: Array, promised: Array, fixed: Array, oracles: list[Any]
+    ) -> Evaluated:
+        """The row at its worst outcome, for each of n decisions.
+
+        Parameters
+        ----------
+        fixed : slot vector with the ordinary parameters' values
+        oracles : for each key, an object with `worst_on(entries, directions)`
+        """
+        known = self.known(x, promised)
+        certain = np.asarray(self.certain @ fixed)
+        slack, size = known @ certain, np.abs(known) @ np.abs(certain)
+        other, outcomes = slack.copy(), {}
+        for key, slope in self.directions(known).items():
+            outcomes[key] = oracles[key].worst_on(self.entries[key], slope)
+            terms = slope * outcomes[key]
+            slack -= terms.sum(axis=1)
+            size += np.abs(terms).sum(axis=1)
+            if self.equal:
+                opposite = oracles[key].worst_on(self.entries[key], -slope)
+                other -= np.sum(slope * opposite, axis=1)
+        if self.equal:
+            slack = -np.maximum(np.abs(slack), np.abs(other))
+        return Evaluated(
+            slack,
+            size,
+            float(certain[:-1][self.columns == GOAL].sum()),
+            float(certain[:-1][self.columns == self.defines].sum()),
+            outcomes,
+        )
 
 
 @dataclass(frozen=True)
-class RowReport:
-    """What the rows of n decisions say.
+class Evaluated:
+    """A row at n decisions.
 
     Attributes
     ----------
-    violations : array of shape (n, number of uncertain constraints), in their units
-    kept : array of shape (n,), whether every violation is within tolerance
-    objective_slack : array of shape (n,), 0 where the objective is certain
-    outcomes : key number -> array of shape (n, dim): the outcome worst for the
-        objective, or for the constraint with the least slack
-    binding : array of shape (n,), the constraint with the least slack, -1 if none
+    slack : array of shape (n,), what must not be negative
+    size : array of shape (n,), sum of the sizes of the terms
+    weight : coefficient of the objective's value in the row
+    own : coefficient of the variable the row defines
+    outcomes : key number -> array of shape (n, entries), where it was evaluated
     """
 
-    violations: Array
-    kept: Any
-    objective_slack: Array
+    slack: Array
+    size: Array
+    weight: float
+    own: float
     outcomes: dict[int, Array]
-    binding: Any
-
-
-def check_rows(
-    rows: Sequence[RowCheck],
-    parts: int,
-    x: Array,
-    promised: Array,
-    oracles: list[Any],
-    tolerance: float,
-) -> RowReport:
-    """Evaluate every row of n decisions at its worst outcome.
-
-    Parameters
-    ----------
-    parts : number of uncertain constraints, the objective not counted
-    x : array of shape (n, nx)
-    promised : array of shape (n,), the solver's value of the objective
-    oracles : for each key, an object with `dim` and `worst_case(directions)`
-    """
-    n = len(x)
-    slacks = np.full((n, parts), np.inf)
-    kept = np.ones(n, dtype=bool)
-    objective = np.full(n, np.inf)
-    tightest = np.full(n, np.inf)
-    aims_objective = any(row.part < 0 for row in rows)
-    outcomes = {k: o.worst_case(np.zeros((n, o.dim))) for k, o in enumerate(oracles)}
-    for row in rows:
-        slack, size, worst = row.worst(x, promised, oracles)
-        if row.part < 0:
-            objective = np.minimum(objective, slack)
-        else:
-            slacks[:, row.part] = np.minimum(slacks[:, row.part], slack)
-            kept &= slack >= -tolerance * size
-        if (row.part < 0) == aims_objective:
-            closer = slack / size < tightest
-            tightest = np.where(closer, slack / size, tightest)
-            for key, found in worst.items():
-                outcomes[key] = np.where(closer[:, None], found, outcomes[key])
-    binding = np.argmin(slacks, axis=1) if parts else np.full(n, -1)
-    slack = np.where(np.isfinite(objective), objective, 0.0)
-    return RowReport(np.maximum(-slacks, 0.0), kept, slack, outcomes, binding)

@@ -7,8 +7,9 @@ from typing import Any
 from ..errors import InvalidParameter
 from ..predictions import predict
 from .policy import Policy, Recipe
-from .policy_file import described, read_certificate, read_recipe
-from .sets_at import predicted_sets
+from .policy_file import read_file, refused
+from .policy_layout import Contents, from_layout
+from .sets_at import named, predicted_sets
 
 
 class SavedSets:
@@ -35,16 +36,26 @@ class SavedSets:
 class SavedPolicy(Policy):
     """What `load_policy` returns: decides like the policy that was saved."""
 
-    def __init__(self, recipe: Recipe, sources: list[Any], losses: list[Any]) -> None:
-        self._saved, self._sets, self._known = recipe, sources, losses
+    def __init__(self, recipe: Recipe, sources: list[Any], contents: Contents) -> None:
+        self.engine, self.solver = "auto", None
+        self._saved, self._sets, self._known = recipe, sources, contents.losses
+        self._fallback = contents.fallback
+
+    @property
+    def problem(self) -> Any:
+        """No model is in the file, so what needs one is refused."""
+        raise InvalidParameter(
+            "A policy from a file can only decide: the model it was made from is not "
+            "in the file. Calibrate, evaluate and save the policy before."
+        )
 
     @property
     def one_by_one(self) -> None:
         """None: only compiled policies are saved."""
         return None
 
-    def _recipe(self, X: Any) -> Recipe:
-        del X
+    def _recipe(self, sets: Any) -> Recipe:
+        del sets
         return self._saved
 
     def _keys(self) -> Any:
@@ -55,6 +66,9 @@ class SavedPolicy(Policy):
 
     def _named_variables(self) -> list[Any]:
         return list(self._saved.variables)
+
+    def _certified(self) -> Any:
+        return self._saved.keys
 
     def _losses(self) -> list[Any]:
         return self._known
@@ -75,9 +89,12 @@ def load_policy(path: Any, models: dict[str, Any] | None = None) -> SavedPolicy:
     InvalidParameter
         If the file is damaged, or was not written by Policy.save.
     """
-    about, compiled, fixed = read_recipe(path)
-    variables, keys, losses = described(about)
-    names = [", ".join(part.name for part in key) for key in keys]
+    about, arrays = read_file(path)
+    try:
+        found = from_layout(about, arrays)
+    except Exception as error:
+        raise refused(path, f"something in it cannot be ({error!r})") from error
+    names = [named(key) for key in found.keys]
     models = dict(models or {})
     unknown = set(models) - set(names)
     if unknown:
@@ -85,24 +102,18 @@ def load_policy(path: Any, models: dict[str, Any] | None = None) -> SavedPolicy:
             f"load_policy(models=...) must name uncertain parameters of the policy, "
             f"{names}, got {sorted(unknown)}."
         )
-    certificates = {
-        k: read_certificate(said) for k, said in zip(keys, about["keys"], strict=True)
-    }
-    sources = [
-        _source(said, parts, region, certificates[key], models.get(name))
-        for said, parts, region, key, name in zip(
-            about["keys"], losses, compiled.regions, keys, names, strict=True
-        )
-    ]
-    recipe = Recipe(compiled, fixed, variables, keys, certificates)
-    return SavedPolicy(recipe, sources, losses)
+    sources = [_source(found, k, models.get(name)) for k, name in enumerate(names)]
+    certificates = dict(zip(found.keys, found.certificates, strict=True))
+    recipe = Recipe(
+        found.compiled, found.fixed, found.variables, found.keys, certificates
+    )
+    return SavedPolicy(recipe, sources, found)
 
 
-def _source(
-    said: dict[str, Any], losses: Any, region: Any, certificate: Any, model: Any
-) -> Any:
-    if losses is None:
-        return region
+def _source(found: Contents, k: int, model: Any) -> Any:
+    """What gives the sets of a key: a set value, a LossSet, or losses and a model."""
+    if found.losses[k] is None:
+        return found.compiled.regions[k]
     if hasattr(model, "predict_set"):
         return model
-    return SavedSets(losses, said["budget"], certificate, model)
+    return SavedSets(found.losses[k], found.budgets[k], found.certificates[k], model)

@@ -61,7 +61,7 @@ class Scenarios:
 
     def by_parameter(self) -> dict[Any, Array]:
         """Outcomes of each parameter, shape (n, size); row j belongs to scenario j."""
-        found = {}
+        found: dict[Any, Array] = {}
         for key in self._sets:
             outcomes = [joint[key] for joint in self._joint.values()]
             table = np.reshape(outcomes, (len(outcomes), self._sets[key].dim))

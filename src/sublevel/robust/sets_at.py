@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import EmptySet, InvalidParameter, Unbounded
+from ..guarantees.calibration import Calibration
 from ..predictions import (
     JointPrediction,
     Numbers,
@@ -45,6 +46,13 @@ def count_contexts(X: Any) -> int:
     return len(X) if isinstance(X, PREDICTIONS) else count_rows(X)
 
 
+def as_contexts(X: Any) -> Any:
+    """Covariates in a form whose rows can be taken again and again."""
+    if isinstance(X, list):
+        return np.asarray(X)
+    return X.tocsr() if hasattr(X, "tocsr") else X
+
+
 def sets_of(key: Sequence[Any], source: Any, losses: Any, X: Any, rows: Any) -> Any:
     """A key's batch of sets at some rows of X: covariates or predictions."""
     given = X.get(named(key)) if isinstance(X, dict) else X
@@ -53,7 +61,7 @@ def sets_of(key: Sequence[Any], source: Any, losses: Any, X: Any, rows: Any) -> 
             f"The predictions must have one for {named(key)!r}, got {sorted(X)}."
         )
     if isinstance(given, PREDICTIONS):
-        batch = predicted_sets(losses, source.budget_, given[rows])
+        batch = predicted_sets(losses, common_budget(source), given[rows])
     else:
         batch = source.predict_set(take_rows(given, rows))
     size, width = sum(p.size for p in key), parts_of(batch)[0].prediction.width
@@ -69,17 +77,47 @@ def sets_of(key: Sequence[Any], source: Any, losses: Any, X: Any, rows: Any) -> 
     return batch
 
 
-def predicted_sets(losses: Any, budget: Any, said: Any) -> SetBatch:
+def common_budget(source: Any) -> float | None:
+    """The budget of all contexts, or None where it differs between them."""
+    calibration = getattr(source, "calibration_", None)
+    if calibration is not None and not isinstance(calibration, Calibration):
+        # A weighted budget is that of a typical context only.
+        return None
+    budget = getattr(source, "budget_", None)
+    return float(budget) if isinstance(budget, float | int) else None
+
+
+def predicted_sets(losses: Any, budget: float | None, said: Any) -> SetBatch:
     """The sets of given predictions at one budget."""
-    if len(losses) != 1 or not isinstance(budget, float):
+    if len(losses) != 1 or budget is None:
         raise InvalidParameter(
             "Predictions alone do not tell the sets: the LossSet is a union of folds, "
-            "or its budget differs between contexts. Give covariates."
+            "or its budget differs between contexts. Give covariates, and the LossSet."
         )
+    if not losses[0].has_slots:
+        raise InvalidParameter(
+            "Predictions of labels do not tell the names of the classes. Give "
+            "covariates."
+        )
+    for part in getattr(said, "parts", (said,)):
+        _check_numbers(part)
     losses[0].check(said)
     outcomes = Outcomes((Numbers(said.width),))
-    budgets = np.full(len(said), float(budget))
-    return SetBatch(losses[0], said, budgets, outcomes, ())
+    return SetBatch(losses[0], said, np.full(len(said), budget), outcomes, ())
+
+
+def _check_numbers(said: Any) -> None:
+    """Many contexts, finite predictions, positive spreads."""
+    location, scale = said.location, said.scale
+    if np.ndim(location) != 2 or (scale is not None and scale.shape != location.shape):
+        raise InvalidParameter(
+            "Prediction(location=..., scale=...) must be of shape (n, m) for n "
+            f"contexts, got {np.shape(location)} and {np.shape(scale)}."
+        )
+    if not np.isfinite(location).all():
+        raise InvalidParameter("Prediction(location=...) must be finite.")
+    if scale is not None and not ((scale > 0) & np.isfinite(scale)).all():
+        raise InvalidParameter("Prediction(scale=...) must be positive and finite.")
 
 
 def named(key: Sequence[Any]) -> str:

@@ -159,7 +159,7 @@ class LabelSet(UncertaintySet):
     def _starts(self) -> Labels:
         """Where each block starts in an outcome, shape (blocks,)."""
         sizes = np.array(self._prices.sizes)
-        return np.cumsum(sizes) - sizes
+        return np.asarray(np.cumsum(sizes) - sizes)
 
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
         excess, room = self._prices.row(tol)

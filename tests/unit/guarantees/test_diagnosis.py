@@ -31,6 +31,14 @@ def test_left_skewness_and_negative_correlation_are_seen(rng):
     assert len(found.evidence) == 3
 
 
+def test_mild_skewness_is_seen(rng):
+    # Skewness 2 / sqrt(20) = .45 has standard error sqrt(6 / 700) = .09 if normal. Not
+    # counting that the mean is estimated would make it sqrt(15 / 700) = .15.
+    found = diagnose(rng.gamma(20.0, size=(700, 1)))
+    assert found.skewness < 0.5
+    assert "Residuals are skewed" in found.evidence[0]
+
+
 def test_heavy_tails_are_seen_and_light_ones_are_not(rng):
     heavy = diagnose(rng.standard_t(5, size=(4000, 2)))
     assert ["heavy tails" in sentence for sentence in heavy.evidence] == [True]

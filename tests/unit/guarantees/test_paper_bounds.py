@@ -103,6 +103,11 @@ def test_printed_argument_is_too_small():
     assert PaperLLN(False).level(losses, radius) == pytest.approx(0.2516, abs=5e-5)
     assert PaperLLN(True).level(losses, radius) == pytest.approx(0.2636, abs=5e-5)
     assert exp(-1 / 0.75) == pytest.approx(0.2636, abs=5e-5)
+    # S = 4 with probability .14, else .264: a third too small.
+    losses = np.repeat([[2.0], [0.132]], [14, 86], axis=0)
+    radius, needed = sqrt(losses.mean() + 1), exp(-1 / (2 * losses.mean()))
+    assert PaperLLN(False).level(losses, radius) < 0.68 * needed
+    assert PaperLLN(True).level(losses, radius) >= needed
 
 
 @given(samples, st.floats(0.05, 8))

@@ -20,7 +20,6 @@ from sublevel.guarantees import (
     conditional_level,
     kappa_of_coin,
 )
-from sublevel.guarantees.asserted import INCREDIBLE
 
 ALPHAS = (0.1, 0.05, 0.01)
 VOUCHED = [
@@ -205,7 +204,7 @@ def test_losses_that_refute_the_assertions_are_refused():
     vouched = TheoremA(kappa=1.0, bias=0.0, spread=1.0)
     size, width = 100, 2
     # exp(-(sqrt(S) - sqrt(200))^2 / 2) = 1e-6 at S = 374.9.
-    limit = (sqrt(size * width) + sqrt(-2 * log(INCREDIBLE))) ** 2
+    limit = (sqrt(size * width) + sqrt(-2 * log(1e-6))) ** 2
     for factor, refused in [(0.999, False), (1.001, True)]:
         losses = np.full((size, width), factor * limit / (size * width))
         if not refused:

@@ -93,6 +93,13 @@ def test_kappa_stretches_the_excess(losses):
     assert radii[1] ** 2 - 5 == pytest.approx(2 * (radii[0] ** 2 - 5))
 
 
+@pytest.mark.parametrize("width", [3, 7, 11])
+def test_losses_at_the_cap_are_allowed(width):
+    losses = np.full((30, width), 0.1)
+    radius = TheoremA3(kappa=1.0, cap=0.1).radius(losses, 0.1)
+    assert radius**2 == pytest.approx(0.1 * width + 0.2 * np.log(10), rel=0.01)
+
+
 def test_trivial_radii(losses):
     vouched = TheoremA3(kappa=1.0, cap=3.0, total=5.0)
     assert vouched.level(losses, 2.0) == 1.0

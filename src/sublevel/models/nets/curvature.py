@@ -5,8 +5,8 @@ output c by the activation. All these derivatives are columns of one feature mat
 
     Phi = [ 1[unit 1 active] x, ..., 1[unit h active] x, activations, 1 ],
 
-times output weights. So gradient and matrix come from Phi g and Phi diag(curvature) Phi',
-at a cost that grows with outputs only where the curvature differs between them.
+times output weights. So the gradient comes from Phi slope and the matrix from
+Phi diag(curvature) Phi', once for all outputs where the curvature is the same.
 """
 
 from __future__ import annotations

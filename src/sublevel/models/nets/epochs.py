@@ -27,7 +27,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Trained:
-    """Best weights of b networks, their validation losses and numbers of epochs (b,)."""
+    """Best weights of b networks, validation losses and numbers of epochs (b,)."""
 
     layers: Layers
     loss: Tensor
@@ -73,7 +73,11 @@ def run_epochs(
         found.collect(over, progress)
         if over.all():
             break
-        state, progress, rows = state.keep(~over), progress.keep(~over), rows.keep(~over)
+        state, progress, rows = (
+            state.keep(~over),
+            progress.keep(~over),
+            rows.keep(~over),
+        )
     return Trained(found.best, found.loss, found.epochs)
 
 

@@ -1,6 +1,7 @@
 """The Gaussian likelihood of a network that predicts mean and spread.
 
-    loss = sum over components of (y - mean)^2 / (2 s^2) + log s,  s = softplus(u) + floor
+    loss = sum of (y - mean)^2 / (2 s^2) + log s  over components,
+    s = softplus(u) + floor,
 
 for the outputs mean and u (Nix & Weigend 1994). A softplus spread grows linearly with
 the network's output, where exp would explode at a far covariate.

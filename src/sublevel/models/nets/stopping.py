@@ -22,7 +22,8 @@ class Progress:
     ----------
     best : Layers
     loss : tensor of shape (b,): validation loss of `best`
-    waited, epochs : tensors of shape (b,): epochs since the last improvement, and in all
+    waited : tensor of shape (b,): epochs since the last improvement
+    epochs : tensor of shape (b,): epochs in all
     patience : int
     """
 

@@ -1,0 +1,5 @@
+"""Models that predict a spread. The networks, which need torch, are in `models.nets`."""
+
+from .mean_variance import MeanVarianceRegressor
+
+__all__ = ["MeanVarianceRegressor"]

@@ -1,0 +1,218 @@
+"""MeanVarianceRegressor: any regressor for the mean, any gamma regressor for the spread.
+
+The two together minimise the loss of Nix and Weigend (1994), r^2 / s + log s.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..checks import Array, as_vector, require_level, require_nonnegative
+from ..errors import InvalidParameter
+from .alternating import Alternation, Pair
+from .folds import partition
+from .learners import GivenModel, Learner, predicts_many
+from .line_then_trees import default_mean, default_variance
+from .rows import Rows
+
+_OWNER = "MeanVarianceRegressor"
+
+
+class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A mean and a standard deviation for every row, from two regressors.
+
+    The mean model is fitted first. The squares of its out-of-fold residuals are what
+    the variance model learns: with the mean held fixed, the Gaussian likelihood is a
+    gamma likelihood of these squares (Nix & Weigend 1994). Then the mean may be fitted
+    again, each row weighted by 1 / variance, and the variance after it, for as long as
+    the out-of-fold likelihood improves.
+
+    The variance is tempered: level and power of what the variance model says are
+    set on out-of-fold predictions, so a model that overfits is pulled towards a
+    constant variance.
+
+    Parameters
+    ----------
+    mean : regressor, optional
+        If it takes several outputs it is fitted once on all, else once an output. By
+        default a ridge line and boosted trees on what the line leaves, both tuned out
+        of fold.
+    variance : regressor of positive targets, optional
+        Best with a gamma loss: HistGradientBoostingRegressor(loss="gamma"),
+        GammaRegressor(), LGBMRegressor(objective="gamma"). Fitted once an output. By
+        default as the mean, with a gamma loss, and with the predicted mean as a
+        further column: noise often grows with the mean.
+    cv : int, splitter or list of splits, default 5
+        The folds. Each row is held out exactly once; a number means shuffled folds.
+    max_refits : int, default 2
+        Most weighted refits of the mean. Without effect where the mean model takes no
+        weights. A model fitted on several outputs is weighted by their average.
+    tol : float, default 1e-3
+        A refit must improve the out-of-fold likelihood by more than this, in nats an
+        outcome, to be kept and followed by another.
+    floor : float in (0, 1), default 1e-4
+        The smallest variance, relative to the mean squared out-of-fold residual.
+    random_state : int, RandomState or None, default 0
+        Shuffles the folds.
+
+    Attributes
+    ----------
+    means_ : list of fitted mean models, one for all outputs or one an output
+    variances_ : list of fitted variance models, one an output
+        They predict squared residuals in units of their mean, before tempering.
+    powers_ : array of shape (m,): 1 trusts the variance model, 0 makes it constant
+    floors_ : array of shape (m,): the smallest variances, in squared units of y
+    losses_ : list of tuples, one a mean model: the out-of-fold loss, in nats an
+        outcome less log(2 pi) / 2, of the fit and of every refit tried
+    n_refits_ : list of int, one a mean model: the refits kept
+    n_features_in_, feature_names_in_ : what X looks like
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(400, 1))
+    >>> y = X[:, 0] + np.exp(X[:, 0]) * rng.normal(size=400)
+    >>> model = MeanVarianceRegressor().fit(X, y)
+    >>> mean, std = model.predict([[-1.0], [1.0]], return_std=True)
+    >>> mean.shape, bool(std[0] < 0.6), bool(std[1] > 2)
+    ((2,), True, True)
+    """
+
+    def __init__(
+        self,
+        mean: Any = None,
+        variance: Any = None,
+        *,
+        cv: Any = 5,
+        max_refits: int = 2,
+        tol: float = 1e-3,
+        floor: float = 1e-4,
+        random_state: Any = 0,
+    ) -> None:
+        self.mean = mean
+        self.variance = variance
+        self.cv = cv
+        self.max_refits = max_refits
+        self.tol = tol
+        self.floor = floor
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MeanVarianceRegressor:
+        """Fit mean and variance.
+
+        Parameters
+        ----------
+        X : covariates of n rows, handed to both models as they come
+        y : array of shape (n,) or (n, m)
+        sample_weight : array of shape (n,), optional
+            How much each row counts; both models must take weights.
+        """
+        turns = self._alternation()
+        Y = _outcomes(X, y)
+        weight = self._weights(sample_weight, turns, len(Y))
+        folds = partition(self.cv, X, Y, self.random_state)
+        validate_data(self, X, skip_check_array=True)
+        rows = Rows(X if hasattr(X, "shape") else np.asarray(X), weight, folds)
+        together = self.mean is not None and predicts_many(self.mean)
+        blocks = [Y] if together else np.split(Y, Y.shape[1], axis=1)
+        self._pairs = [turns.fit(rows, block) for block in blocks]
+        self._describe(self._pairs)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predicted means and, if asked, standard deviations.
+
+        Parameters
+        ----------
+        X : covariates of n rows
+        return_std : bool, default False
+
+        Returns
+        -------
+        mean : array of shape (n,), or (n, m) for m > 1 outputs
+        std : array of the same shape, only if return_std; always positive
+        """
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if not return_std:
+            return _side_by_side([pair.predict_mean(X) for pair in self._pairs])
+        parts = [pair.predict(X) for pair in self._pairs]
+        return tuple(_side_by_side(list(side)) for side in zip(*parts, strict=True))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = [get_tags(m) for m in (self.mean, self.variance) if m is not None]
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = len(inner) == 2 and all(
+            tag.input_tags.sparse for tag in inner
+        )
+        tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in inner)
+        return tags
+
+    def _alternation(self) -> Alternation:
+        require_level(_OWNER, floor=self.floor)
+        require_nonnegative(_OWNER, tol=self.tol, max_refits=self.max_refits)
+        mean, variance = (
+            default(self.random_state) if model is None else GivenModel(model)
+            for model, default in (
+                (self.mean, default_mean),
+                (self.variance, default_variance),
+            )
+        )
+        return Alternation(mean, variance, self.floor, int(self.max_refits), self.tol)
+
+    def _weights(
+        self, sample_weight: Any, turns: Alternation, n: int
+    ) -> Array | None:
+        if sample_weight is None:
+            return None
+        for name in ("mean", "variance"):
+            if not getattr(turns, name).takes_weight:
+                model = type(getattr(self, name)).__name__
+                raise InvalidParameter(
+                    f"{_OWNER}.fit(sample_weight=...) needs models that take weights, "
+                    f"got {name}={model}, whose fit does not. Use another model, or "
+                    "no weights."
+                )
+        weight = np.array(as_vector(f"{_OWNER}.fit", "sample_weight", sample_weight, n))
+        if (weight < 0).any() or not weight.any():
+            raise InvalidParameter(
+                f"{_OWNER}.fit(sample_weight=...) must be at least 0 and not all 0, "
+                f"got a minimum of {weight.min()}."
+            )
+        return weight
+
+    def _describe(self, pairs: list[Pair]) -> None:
+        spreads = [spread for pair in pairs for spread in pair.spreads]
+        self.means_ = [pair.mean for pair in pairs]
+        self.variances_ = [spread.model for spread in spreads]
+        self.powers_ = np.array([spread.tempering.power for spread in spreads])
+        self.floors_ = np.array([spread.floor for spread in spreads])
+        self.losses_ = [pair.losses for pair in pairs]
+        self.n_refits_ = [pair.n_refits for pair in pairs]
+
+
+def _outcomes(X: Any, y: Any) -> Array:
+    """Outcomes of shape (n, m)."""
+    if y is None:
+        raise InvalidParameter(
+            f"{_OWNER}.fit requires y to be passed, but the target y is None."
+        )
+    values = check_array(y, dtype=float, ensure_2d=False, input_name="y")
+    if values.ndim > 2:
+        raise InvalidParameter(
+            f"{_OWNER}.fit(y) must be of shape (n,) or (n, m), got {values.shape}."
+        )
+    check_consistent_length(X, values)
+    return np.asarray(values.reshape(len(values), -1))
+
+
+def _side_by_side(parts: list[Array]) -> Array:
+    """Columns together; a single one as a vector, as a Gaussian process gives it."""
+    found = np.concatenate(parts, axis=1)
+    return found[:, 0] if found.shape[1] == 1 else found

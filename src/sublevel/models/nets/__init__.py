@@ -1,0 +1,31 @@
+"""Small neural networks as scikit-learn estimators, trained many at a time.
+
+| estimator                  | trained for              | predicts                  |
+|----------------------------|--------------------------|---------------------------|
+| `NetworkRegressor`         | squared error            | the mean                  |
+| `GaussianNetworkRegressor` | Gaussian likelihood      | mean, standard deviation  |
+| `NetworkClassifier`        | cross-entropy            | class probabilities       |
+| `SPOPlusRegressor`         | SPO+, a bound of regret  | costs of a linear problem |
+
+`fit_many` trains hundreds of them in one call. Training needs the extra
+`sublevel[torch]`; a trained network predicts with NumPy alone.
+"""
+
+from .classifier import NetworkClassifier
+from .ensemble import NetworkEnsemble
+from .gaussian_regressor import GaussianNetworkRegressor
+from .many import fit_many
+from .oracles import GridPathOracle, SimplexOracle
+from .regressor import NetworkRegressor
+from .spo_regressor import SPOPlusRegressor
+
+__all__ = [
+    "GaussianNetworkRegressor",
+    "GridPathOracle",
+    "NetworkClassifier",
+    "NetworkEnsemble",
+    "NetworkRegressor",
+    "SPOPlusRegressor",
+    "SimplexOracle",
+    "fit_many",
+]

@@ -1,0 +1,175 @@
+"""What the network estimators share: settings, checks, training, the forward pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ...checks import Array, require_level
+from ...errors import InvalidParameter, MissingExtra
+from .draws import seed_of
+from .targets import Targets
+from .weights import network_outputs
+
+if TYPE_CHECKING:
+    from .plans import Plan
+    from .training import Fitted, Task
+
+#: Rows below which a validation part makes no sense.
+LEAST_ROWS = 4
+
+
+class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
+    """One hidden layer of rectified linear units, stopped early.
+
+    Subclasses say how outcomes are read (`_targets`), what is minimised (`_plan`) and
+    what the outputs stand for.
+    """
+
+    #: Whether y may have several columns.
+    _several_outcomes = True
+
+    def __init__(
+        self,
+        *,
+        hidden_units: int = 5,
+        n_restarts: int = 3,
+        patience: int = 10,
+        validation_fraction: float = 0.3,
+        max_epochs: int = 200,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden_units = hidden_units
+        self.n_restarts = n_restarts
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on X of shape (n, p) and y of shape (n,) or (n, m)."""
+        X, y = self._read_training(X, y)
+        targets = self._targets(X[None], y[None])
+        seeds = [seed_of(self.random_state)]
+        self._learn(self._train(X[None], targets, seeds), 0, targets)
+        return self
+
+    def _train(self, X: Array, targets: Targets, seeds: list[int]) -> Fitted:
+        """Train a network for each seed; X has shape (B or 1, N, ..., p)."""
+        self._check_settings()
+        _require_torch(type(self).__name__)
+        from .training import train
+
+        return train(self._task(X, targets, seeds), self._plan(targets))
+
+    def _task(self, X: Array, targets: Targets, seeds: list[int]) -> Task:
+        from .epochs import Rules
+        from .training import Task
+
+        return Task(
+            X=X,
+            Y=targets.values,
+            labels=targets.labels,
+            seeds=seeds,
+            hidden_units=self.hidden_units,
+            n_restarts=self.n_restarts,
+            n_validation=self._n_validation(targets),
+            rules=Rules(self.patience, self.max_epochs),
+        )
+
+    def _learn(self, fitted: Fitted, which: Any, targets: Targets) -> None:
+        """Take over the weights of one network, or of all of them (a slice)."""
+        weights = fitted.weights
+        self.coefs_ = [part[which] for part in weights.coefs]
+        self.intercepts_ = [row_of(part, which) for part in weights.intercepts]
+        self.n_epochs_ = fitted.epochs[which]
+        self.validation_loss_ = fitted.losses[which]
+        self._squeeze = targets.squeeze
+        if targets.classes is not None:
+            self.classes_ = targets.classes
+
+    def _outputs(self, X: Any) -> Array:
+        check_is_fitted(self, "coefs_")
+        return network_outputs(self._read(X), self.coefs_, self.intercepts_)
+
+    def _squeezed(self, values: Array) -> Array:
+        return values[..., 0] if self._squeeze else values
+
+    def _read(self, X: Any) -> Array:
+        """Covariates to predict from, as a checked array."""
+        found: Array = self._validated("predict", X, reset=False)
+        return found
+
+    def _read_training(self, X: Any, y: Any) -> Any:
+        """Covariates and outcomes to learn from, as checked arrays."""
+        several = self._several_outcomes
+        return self._validated(
+            "fit",
+            X,
+            y=y,
+            multi_output=several,
+            y_numeric=several,
+            ensure_min_samples=LEAST_ROWS,
+        )
+
+    def _validated(self, method: str, X: Any, **options: Any) -> Any:
+        try:
+            return validate_data(self, X, dtype=np.float64, **options, **self._shapes())
+        except ValueError as error:
+            raise InvalidParameter(
+                f"{type(self).__name__}.{method}: {error}"
+            ) from error
+
+    def _shapes(self) -> dict[str, bool]:
+        """Options of scikit-learn's validation about the shape of X."""
+        return {}
+
+    def _targets(self, X: Array, Y: Any) -> Targets:
+        """Outcomes (B, N, ...) as numbers, given covariates (B or 1, N, ..., p)."""
+        raise NotImplementedError
+
+    def _plan(self, targets: Targets) -> Plan:
+        """How to train for these outcomes."""
+        raise NotImplementedError
+
+    def _n_validation(self, targets: Targets) -> int:
+        n = targets.values.shape[1]
+        found = max(1, int(self.validation_fraction * n))
+        least = 2 if targets.classes is None else len(targets.classes)
+        if n - found < least:
+            raise InvalidParameter(
+                f"{type(self).__name__}.fit needs at least {least} rows to train on, "
+                f"got {n - found} of {n} with validation_fraction="
+                f"{self.validation_fraction}. Add rows or lower the fraction."
+            )
+        return found
+
+    def _check_settings(self) -> None:
+        owner = type(self).__name__
+        require_level(owner, validation_fraction=self.validation_fraction)
+        for name in ("hidden_units", "n_restarts", "patience", "max_epochs"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise InvalidParameter(
+                    f"{owner}({name}=...) must be a whole number of at least 1, "
+                    f"got {value!r}."
+                )
+
+
+def row_of(values: Array, which: Any) -> Array:
+    """Of values (B, 1, k): one network's, shape (k,), or those of a slice as they are."""
+    found: Array = values[which, 0] if isinstance(which, int) else values[which]
+    return found
+
+
+def _require_torch(owner: str) -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(
+            f"{owner}.fit needs torch, which is not installed. Install it with "
+            "`pip install 'sublevel[torch]'`. A fitted network predicts without it."
+        ) from error
