@@ -8,7 +8,7 @@ Few rows, pure noise or a truly linear target end with none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from .families import Family, Gamma, Squared
 from .learners import Learned
 from .lines import Line, learn_line
 from .rows import Rows
+from .snapping import snap
 
 #: With fewer rows a tree has too few to split: the line stands alone.
 FEWEST_ROWS = 80
@@ -70,6 +71,7 @@ class LineThenTrees:
         """Line, then trees on what the out-of-fold line leaves."""
         line = learn_line(self.family, rows, y)
         left = self.family.leave(y, line.out_of_fold)
+        rows = replace(rows, X=snap(rows.X))
         count, held_out = self._grow(rows, left)
         trees = None
         if count:

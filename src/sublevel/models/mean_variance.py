@@ -49,7 +49,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         further column: noise often grows with the mean.
     cv : int, splitter or list of splits, default 5
         The folds. Each row is held out exactly once; a number means shuffled folds.
-    max_refits : int, default 2
+    max_refits : int, default 1
         Most weighted refits of the mean. Without effect where the mean model takes no
         weights. A model fitted on several outputs is weighted by their average.
     tol : float, default 1e-3
@@ -89,7 +89,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         variance: Any = None,
         *,
         cv: Any = 5,
-        max_refits: int = 2,
+        max_refits: int = 1,
         tol: float = 1e-3,
         floor: float = 1e-4,
         random_state: Any = 0,

@@ -17,6 +17,7 @@ import numpy as np
 from ..checks import Array
 
 BINS = 255
+_NUMBERS = "fiu"
 
 
 def snap(X: Any, bins: int = BINS) -> Any:
@@ -33,11 +34,10 @@ def snap(X: Any, bins: int = BINS) -> Any:
     >>> snap(np.array([[0.0], [0.1], [2.0], [2.2], [5.0]]), bins=3).ravel()
     array([0., 0., 2., 2., 5.])
     """
-    if hasattr(X, "select_dtypes"):
-        names = X.select_dtypes("number").columns
-        return X.assign(**{name: snap_column(X[name].to_numpy(), bins) for name in names})
+    if hasattr(X, "isetitem"):
+        return _snap_frame(X, bins)
     array = np.asarray(X)
-    if array.ndim != 2 or array.dtype.kind not in "fiu":
+    if array.ndim != 2 or array.dtype.kind not in _NUMBERS:
         return X
     return np.column_stack([snap_column(column, bins) for column in array.T])
 
@@ -53,3 +53,11 @@ def snap_column(values: Array, bins: int = BINS) -> Array:
     ends = grid[:-1] + np.diff(grid) / 2
     moved = grid[np.searchsorted(ends, values)]
     return np.where(np.isfinite(values), moved, values)
+
+
+def _snap_frame(X: Any, bins: int) -> Any:
+    found = X.copy(deep=False)
+    for place, kind in enumerate(X.dtypes):
+        if isinstance(kind, np.dtype) and kind.kind in _NUMBERS:
+            found.isetitem(place, snap_column(X.iloc[:, place].to_numpy(), bins))
+    return found

@@ -16,6 +16,7 @@ from .decision import Audit, Decision
 from .equalities import size_of_terms
 from .oracle import CheckedOracle
 from .sets_at import named
+from .telling import told
 from .uncertain import uncertain_in
 
 #: Relative gap, or violation, above which a decision does not pass.
@@ -26,10 +27,8 @@ Outcome = dict[int, Any]
 
 def audit(problem: Any, sets: dict[Any, Any], status: str) -> Decision:
     """The decision held by the problem's variables, with its audit."""
-    certificates = {
-        key: getattr(value, "certificate_", None)
-        for key, value in problem.uncertainty.items()
-    }
+    known = problem.uncertainty
+    certificates = told(list(known), list(known.values()))
     if status != cp.OPTIMAL:
         return Decision(status, float("nan"), None, certificates)
     outcomes = [_worst_outcome(row, sets) for row in problem._rows()]

@@ -1,41 +1,29 @@
-"""A policy's own calibration, and what it is worth on new data."""
+"""A policy's own calibration."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from math import inf
+from dataclasses import replace
+from math import isinf
 from typing import Any
 
-import numpy as np
-
-from ..checks import require_level
-from ..errors import InfiniteBudget, InvalidParameter
-from ..guarantees import PAC, Certificate, Marginal
-from .at_budget import AtBudget
-from .decision_aware import METHODS, Search, find_level, level_units
-from .evaluation import Evaluation, evaluate
-from .fallback import as_fallback
-from .known import know
-from .sets_at import is_predicted
-
-#: Confidence deficit of Learn-then-Test where none is given.
-DELTA = 0.05
-
-EVENT = "the decision breaks a constraint or costs more than certified"
-_REFERENCES = {
-    "envelope": "Order statistics of envelope scores; Lei et al. (2018), Theorem 2.2",
-    "learn-then-test": "Angelopoulos et al. (2025), fixed sequence testing",
-    "risk": "Angelopoulos et al. (2024), Theorem 1",
-}
+from ..checks import Array
+from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
+from .at_budget import AtBudget, AtWeightedBudget
+from .calibrating import Settled, Wish, begin, settle
+from .judged import Judged
+from .promised import given_certificate
+from .sets_at import is_predicted, named
+from .telling import told
 
 
-class Calibrates:
-    """What a policy can do with outcomes."""
+class Calibrates(Judged):
+    """What a policy can do with outcomes before it is deployed."""
 
-    _budgets: tuple[float, ...] | None = None
-    _fallback: Any = None
+    _settled: Settled | None = None
     _override: list[Any] | None = None
+    _fallback: Any = None
 
     def calibrate(
         self,
@@ -47,6 +35,7 @@ class Calibrates:
         grid: Any = None,
         method: str = "envelope",
         fallback: Any = None,
+        weights: Any = None,
         n_jobs: int | None = None,
     ) -> Any:
         """Choose the budget so that *decisions* violate with probability <= alpha.
@@ -55,7 +44,9 @@ class Calibrates:
         certified, by more than a relative 1e-6. The budget is never larger, up to one
         step of the grid, than the one at which outcomes leave their sets with
         probability alpha, and usually much smaller. The promise holds for this
-        decision rule only: model, problem, solver and fallback.
+        decision rule and population only: if the model predicts something else, or an
+        ordinary parameter is changed, decisions come without a certificate. Data that
+        vary from context to context belong to X.
 
         Parameters
         ----------
@@ -66,80 +57,123 @@ class Calibrates:
             Confidence deficit: promise alpha for this calibration with confidence
             1 - delta. Otherwise on average over calibrations.
         grid : array of budgets to try, optional
-            Must not depend on X and Y. By default all powers of 1.05.
+            Must not depend on X and Y. By default all powers of 1.05. Of several
+            LossSets: factors of the budgets they were calibrated to.
         method : "envelope", "learn-then-test" or "risk"
             Learn-then-Test needs delta (0.05 if not given). "risk" bounds the expected
             size of the worst miss, relative and capped at 1, in place of a probability.
         fallback : dict from variables to values, optional
             What is done where no robust decision exists. Without one such contexts
-            have no decision and count as kept.
+            have no decision and count as kept. The fallback counts as it turns out;
+            without a grid also at budgets so large that it is all that is left.
+        weights : callable, optional
+            From X of n rows to n weights: how much likelier each context is where the
+            policy is deployed than where X was drawn. Every context then has a budget
+            of its own.
         n_jobs : int, optional
             Workers for the solves.
         """
-        require_level("Policy.calibrate", alpha=alpha)
-        if method not in METHODS:
-            raise InvalidParameter(
-                f"Policy.calibrate(method=...) must be one of {METHODS}, got "
-                f"{method!r}."
-            )
-        if method == "learn-then-test" and delta is None:
-            delta = DELTA
-        policy: Any = self
-        policy._budgets = policy._fallback = None
-        known = know(policy, X, Y, "Policy.calibrate")
-        action = as_fallback(policy._named_variables(), fallback)
-        units = level_units(policy)
-        promise = Marginal() if delta is None else PAC(delta)
-        rank = promise.rank(len(known), alpha)
-        level = inf
-        if rank is not None:
-            search = Search(policy, known, units, action, n_jobs)
-            level = find_level(search, len(known) - rank, alpha, method, grid)
-        certificate = _certificate(promise, method, level, alpha, len(known), rank)
-        self._settle(units, level, action, certificate)
+        wish = Wish(alpha, delta, grid, method, fallback, weights, n_jobs)
+        self._take(settle(self, X, Y, wish))
+        certificate = self.certificate_
+        if isinf(certificate.budget) and weights is None:
+            warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
         return self
 
-    def evaluate(self, X: Any, Y: Any, n_jobs: int | None = None) -> Evaluation:
-        """What the policy's decisions are worth at known outcomes.
+    def envelope_scores(
+        self, X: Any, Y: Any, grid: Any = None, n_jobs: int | None = None
+    ) -> Array:
+        """The least budget from which on decisions keep their word, shape (n,).
 
-        Violations with an exact interval, certified and realised objective, and regret
-        against someone who knows the outcome.
+        At every larger budget of the grid the decision at the context does not violate
+        once its outcome is known. A fixed function of context and outcome: scores that
+        any of `sl.guarantees` can calibrate. In units of `calibrate`'s grid.
         """
-        return evaluate(self, X, Y, n_jobs)
+        search = begin(self, X, Y, Wish(0.5, grid=grid, n_jobs=n_jobs))
+        return search.envelope(lambda above: bool(above.all()))
 
-    def _settle(self, units: Any, level: float, action: Any, certificate: Any) -> None:
-        budgets = tuple(unit * level if np.isfinite(level) else inf for unit in units)
-        self._budgets, self._fallback = budgets, action
-        self.certificate_ = certificate
-        predicted = [
-            budget
-            for budget, source in zip(budgets, self._given(), strict=True)
-            if is_predicted(source)
-        ]
-        self.budget_ = predicted[0] if len(predicted) == 1 else tuple(predicted)
-        losses = [parts for parts in self._losses() if parts is not None]  # type: ignore[attr-defined]
-        if len(predicted) == 1 and len(losses[0]) == 1:
-            self.radius_ = losses[0][0].radius(self.budget_)
-        if not np.isfinite(level):
-            warnings.warn(certificate.note, InfiniteBudget, stacklevel=3)
+    def at(self, budget: Any) -> Any:
+        """The same policy at a given budget; nothing is promised of its decisions.
 
-    def _sources(self) -> list[Any]:
-        """For each key what gives its sets, at the policy's own budget if it has one."""
-        if self._override is not None:
-            return self._override
-        given = self._given()
-        if self._budgets is None:
-            return given
-        return [
-            AtBudget(source, budget, self.certificate_)
+        Parameters
+        ----------
+        budget : float, or dict by name where several parameters have LossSets
+            inf asks for decisions that cannot violate, of which there are none but
+            the fallback's; the least loss and below for no protection.
+        """
+        given, keys = self._given(), list(self.problem.uncertainty)
+        names = [named(k) for k, s in zip(keys, given, strict=True) if is_predicted(s)]
+        budgets = _budgets(budget, names)
+        certificate = given_certificate(budget)
+        sources = [
+            AtBudget(source, budgets[named(key)], certificate)
             if is_predicted(source)
             else source
-            for source, budget in zip(given, self._budgets, strict=True)
+            for key, source in zip(keys, given, strict=True)
+        ]
+        told = tuple(budgets[name] for name in names)
+        return self._settling(Settled(sources, told, self._fallback, certificate))
+
+    def _settling(self, settled: Settled) -> Any:
+        """The same policy, as settled."""
+        found = copy.copy(self)
+        found._override = None
+        found._take(settled)
+        return found
+
+    def _take(self, settled: Settled) -> None:
+        """Decide as settled from now on."""
+        self._settled, self._fallback = settled, settled.fallback
+        self.certificate_ = settled.certificate
+        budgets = settled.budgets
+        self.budget_ = budgets[0] if len(budgets) == 1 else budgets
+        losses = [parts for parts in self._losses() if parts is not None]
+        single = len(budgets) == 1 and len(losses[0]) == 1
+        self.radius_ = losses[0][0].radius(budgets[0]) if single else None
+
+    def _sources(self) -> list[Any]:
+        """For each key what gives its sets, at the policy's own budget if any."""
+        if self._override is not None:
+            return self._override
+        return self._given() if self._settled is None else self._settled.sources
+
+    def _told(self) -> Any:
+        """What is promised of decisions: of all, or by name of each key's sets.
+
+        Nothing, with a warning, if the decision rule is not the one calibrated.
+        """
+        if self._override is not None or self._settled is None:
+            return told(self._keys(), self._sources())
+        return None if self._is_void() else self._settled.certificate
+
+    def _to_save(self) -> list[Any]:
+        """The sources, without their certificate if that is void."""
+        found = self._sources()
+        if any(isinstance(source, AtWeightedBudget) for source in found):
+            raise InvalidParameter(
+                "Policy.save() cannot write a function, and with weights the budget of "
+                "each context is one of its covariates. Calibrate without weights."
+            )
+        if self._settled is None or not self._is_void():
+            return found
+        return [
+            replace(source, certificate_=None) if is_predicted(source) else source
+            for source in found
         ]
 
-    def _given(self) -> list[Any]:
-        """For each key its LossSet or set value."""
-        raise NotImplementedError
+    def _is_void(self) -> bool:
+        """Whether the decision rule is not the one calibrated; then with a warning."""
+        standing = None if self._settled is None else self._settled.standing
+        changed = None if standing is None else standing.changed(self)
+        if changed is not None:
+            warnings.warn(
+                f"The policy's certificate is void: {changed} since it was calibrated. "
+                "Calibrate it again; data that vary from context to context belong to "
+                "X.",
+                CertificateVoid,
+                stacklevel=4,
+            )
+        return changed is not None
 
     def _over(self, sources: list[Any], fallback: Any = None) -> Any:
         """The same policy over other sets."""
@@ -147,41 +181,23 @@ class Calibrates:
         found._override, found._fallback = sources, fallback
         return found
 
+    def _given(self) -> list[Any]:
+        raise NotImplementedError
 
-def _certificate(
-    promise: Any, method: str, level: float, alpha: float, size: int, rank: Any
-) -> Certificate:
-    pac = isinstance(promise, PAC)
-    needed = promise.minimum_sample_size(alpha)
-    note = ""
-    if rank is None:
-        note = (
-            f"{size} calibration points cannot support alpha={alpha}: at least "
-            f"{needed} are needed."
+    def _keys(self) -> Any:
+        raise NotImplementedError
+
+    def _losses(self) -> list[Any]:
+        raise NotImplementedError
+
+
+def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
+    found = budget if isinstance(budget, dict) else dict.fromkeys(names, budget)
+    fits = isinstance(budget, dict) or len(names) == 1
+    numbers = all(isinstance(value, int | float) for value in found.values())
+    if not (fits and numbers and set(found) == set(names)):
+        raise InvalidParameter(
+            f"Policy.at(budget) must be a number where one LossSet is used, or a dict "
+            f"with a number for each of {names}, got {budget!r}."
         )
-    elif not np.isfinite(level):
-        note = "The fallback itself violates too often: nothing can be certified."
-    event = EVENT
-    if method == "risk":
-        event = "relative size of the worst miss, capped at 1, in expectation"
-    return Certificate(
-        guarantee="DecisionAware",
-        alpha=alpha,
-        confidence=1 - promise.delta if pac else None,
-        budget=level,
-        sample_size=size,
-        minimum_sample_size=needed,
-        rank=None,
-        random="The calibration sample and the new outcome with its context.",
-        assumptions=(
-            "The calibration contexts and outcomes and the new ones are "
-            + ("independent and identically distributed." if pac else "exchangeable."),
-            "They had no part in choosing model, loss, problem or grid.",
-            "The decision rule stays as calibrated: model, problem, solver, fallback.",
-            "Where no decision exists none is taken, unless a fallback is declared.",
-        ),
-        reference=_REFERENCES[method],
-        note=note,
-        beta_law=False,
-        event=event,
-    )
+    return {name: float(value) for name, value in found.items()}

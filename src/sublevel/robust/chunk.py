@@ -183,8 +183,10 @@ def _solutions(solver: ChunkSolver, data: ProgramData) -> Solutions:
         if not fits:
             raise ValueError(f"solutions must be of shape {shape}")
         status = np.array(found.status, dtype=int)
-    except Exception:
-        # A batch never dies of one solver.
+    except BaseException as error:
+        # A batch never dies of one solver, not even of a panic, which is no Exception.
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
         _LOG.exception("%s failed on a chunk", type(solver).__name__)
         return nothing
     real = np.isfinite(found.objective) & np.isfinite(found.x).all(axis=1)

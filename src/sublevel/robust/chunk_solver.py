@@ -13,7 +13,7 @@ import numpy as np
 
 from ..checks import Array
 from .cone_program import ProgramData
-from .live_clarabel import FAILED, Live, updates
+from .live_clarabel import FAILED, Live, solve_from_scratch, updates
 
 #: What a solver can say of a context; arrays hold positions in this list.
 STATUSES = ("optimal", "infeasible", "unbounded", "solver_failed")
@@ -82,7 +82,7 @@ class Clarabel:
 
     def _from_scratch(self, data: ProgramData, rows: Any) -> Any:
         for i in rows.tolist():
-            yield i, Live(data, i, presolve=True).solve()
+            yield i, solve_from_scratch(data, i)
 
     def _alive(self, data: ProgramData, rows: Any) -> Any:
         live: dict[int, Live] = {}

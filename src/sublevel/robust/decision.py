@@ -43,7 +43,8 @@ class Decision:
         where cutting planes ran out of rounds
     objective : worst case of the objective, nan if there is no decision
     audit : Audit, or None if there is no decision
-    certificate : what the sets promise, for each uncertain parameter
+    certificate : what is promised: the Certificate of the only set, of several a dict
+        by name; of a calibrated policy its own; None if nothing is
     bound : objective that no robust decision beats; nan where unknown
     rounds : rounds of cutting planes, 0 if there were none
     scenarios : for each uncertain parameter, the outcomes cutting planes used, shape

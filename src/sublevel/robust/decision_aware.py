@@ -110,6 +110,7 @@ class Search:
             enough,
             self.safe,
             self.lost,
+            self.fallback is None,
             WAVE if self.policy.one_by_one is None else 1,
         )
 
@@ -163,7 +164,7 @@ def level_units(sources: list[Any]) -> tuple[float, ...]:
         )
     if sum(predicted) == 1:
         return tuple(1.0 for _ in sources)
-    found = [
+    found: list[Any] = [
         getattr(source, "budget_", None) if scaled else 1.0
         for source, scaled in zip(sources, predicted, strict=True)
     ]

@@ -90,7 +90,8 @@ class Decisions:
         "stopped_early")
     objective : shape (n,), worst case of the objective; nan where there is none
     audit : Audits
-    certificate : what the sets promise, for each uncertain parameter
+    certificate : what is promised: the Certificate of the only set, of several a dict
+        by name; of a calibrated policy its own; None if nothing is
     index : labels of the contexts, or None
     """
 

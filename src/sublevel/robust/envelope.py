@@ -33,6 +33,7 @@ def envelope_scores(
     enough: Callable[[Any], bool],
     safe: Any = True,
     lost: Any = False,
+    open_top: bool = True,
     wave: int = 1,
 ) -> Array:
     """The envelope score of every point, as far down as needed.
@@ -46,9 +47,13 @@ def envelope_scores(
     enough : given the points whose score lies above, booleans (N,), whether to stop
     safe : booleans (N,)
         Points at which a decision at or above the loss cannot violate, so that it
-        need not be computed; above the grid their score is the loss itself.
+        need not be computed.
     lost : booleans (N,)
-        Points that violate above every grid: their score is inf.
+        Points that may violate at any level, however high: their score is inf.
+    open_top : bool
+        Levels above the grid may be the answer: there the score is the loss itself.
+        All points must be safe. Otherwise points that violate at the top have score
+        inf.
     wave : int
         Decisions asked for at once, before looking whether that was enough.
 
@@ -66,7 +71,7 @@ def envelope_scores(
     """
     downwards = iter(levels)
     top = next(downwards)
-    above = np.isinf(scores) | (safe & (scores > top)) | lost
+    above = lost | ((scores > top) & open_top)
     found = np.where(lost, np.inf, np.where(above, scores, top))
     if enough(above):
         return found
@@ -81,7 +86,7 @@ def envelope_scores(
             fresh = fresh[~above[fresh]]
             found[fresh], above[fresh] = last, True
             if enough(above):
-                return np.where(above, found, last)
+                return found
             last = level
             found[~above] = level
     return found

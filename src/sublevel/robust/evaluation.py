@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,12 @@ import numpy as np
 from scipy.stats import beta
 
 from ..checks import Array
+from ..errors import SolverFailed
 from .at_budget import Points
-from .known import know
+from .known import Known, know
+from .reading import read, save_outcome
 from .realised import realise
+from .solving import solve_checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,9 +90,16 @@ class Evaluation:
 def evaluate(policy: Any, X: Any, Y: Any, n_jobs: int | None) -> Evaluation:
     """Decide, look at the outcomes, and decide again knowing them."""
     known = know(policy, X, Y, "Policy.evaluate")
-    decisions = policy.decide(X, n_jobs=n_jobs)
-    happened = realise(policy.problem, decisions, known.outcomes)
     best = clairvoyant(policy.problem, known.outcomes, n_jobs)
+    return evaluate_on(policy, X, known, best, n_jobs)
+
+
+def evaluate_on(
+    policy: Any, X: Any, known: Known, best: Array, n_jobs: int | None
+) -> Evaluation:
+    """Decide, and look at outcomes for which the best is known."""
+    decisions = policy.decide(X, n_jobs=n_jobs)
+    happened = realise(read(policy.problem), decisions, known.outcomes)
     sense = 1.0 if isinstance(policy.problem.objective, cp.Minimize) else -1.0
     return Evaluation(
         decisions.status,
@@ -100,25 +111,38 @@ def evaluate(policy: Any, X: Any, Y: Any, n_jobs: int | None) -> Evaluation:
 
 
 def clairvoyant(problem: Any, outcomes: list[Array], n_jobs: int | None) -> Array:
-    """The best objective at each outcome for someone who knows it, shape (n,)."""
-    points = [Points(vectors.shape[1]) for vectors in outcomes]
-    knowing = problem._over(points).compile()
-    # One uncertain parameter after another: the "covariates" are the outcomes.
-    sources = [_Block(k, outcomes) for k in range(len(outcomes))]
-    decisions = knowing._over(sources).decide(np.arange(len(outcomes[0])), n_jobs)
-    return np.asarray(decisions.objective)
+    """The best objective at each outcome for someone who knows it, shape (n,).
+
+    nan where nobody could have decided anything.
+    """
+    rows = np.arange(len(outcomes[0]))
+    if not problem._is_mixed_integer and not problem._equalities():
+        knowing = problem._over([Points(vectors) for vectors in outcomes]).compile()
+        if knowing.one_by_one is None:
+            return np.asarray(knowing.decide(rows, n_jobs).objective)
+    return _knowing(problem, outcomes)
 
 
-class _Block(Points):
-    """Singletons of one key, by row number."""
+def _knowing(problem: Any, outcomes: list[Array]) -> Array:
+    """The model as it was written, solved at one outcome after another.
 
-    def __init__(self, number: int, outcomes: list[Array]) -> None:
-        super().__init__(outcomes[number].shape[1])
-        object.__setattr__(self, "vectors", outcomes[number])
-
-    def predict_set(self, X: Any) -> Any:
-        """The singletons at the rows numbered X."""
-        return super().predict_set(self.vectors[np.asarray(X)])  # type: ignore[attr-defined]
+    A rule need only answer to the one outcome that is known.
+    """
+    model = cp.Problem(problem.objective, problem.constraints)
+    solver = "HIGHS" if problem._is_mixed_integer else "CLARABEL"
+    before = [(leaf, leaf.value) for leaf in [*model.variables(), *model.parameters()]]
+    found = np.full(len(outcomes[0]), np.nan)
+    try:
+        for i in range(len(found)):
+            for key, vectors in zip(problem.uncertainty, outcomes, strict=True):
+                save_outcome(key, vectors[i])
+            with suppress(SolverFailed):
+                if solve_checked(model, solver) == cp.OPTIMAL:
+                    found[i] = model.value
+    finally:
+        for leaf, value in before:
+            leaf.save_value(value)
+    return found
 
 
 def _mean(values: Array) -> float:

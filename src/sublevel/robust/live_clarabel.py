@@ -53,7 +53,8 @@ class Live:
 
     def update(self, changes: dict[str, Any]) -> None:
         """Go on to the next context."""
-        self._solver.update(**changes)
+        if changes:
+            self._solver.update(**changes)
 
     def solve(self) -> Found:
         """Status, point and value."""
@@ -62,6 +63,17 @@ class Live:
         if code:
             return code, None, np.nan
         return OPTIMAL, found.x, found.obj_val
+
+
+def solve_from_scratch(data: ProgramData, i: int) -> Found:
+    """Status, point and value of one context, whatever happens."""
+    try:
+        return Live(data, i, presolve=True).solve()
+    except BaseException as error:
+        # A panic of the solver is no Exception; it concerns this context only.
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        return FAILED, None, np.nan
 
 
 def updates(data: ProgramData) -> Iterator[dict[str, Any]]:

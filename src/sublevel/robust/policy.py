@@ -30,7 +30,7 @@ MOST_CONTEXTS, MOST_NUMBERS = 1000, 2_000_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """All it takes to decide: arrays, names and certificates, no CVXPY.
+    """All it takes to decide: arrays and names, no CVXPY.
 
     Attributes
     ----------
@@ -38,14 +38,12 @@ class Recipe:
     fixed : slot vector with the ordinary parameters' values
     variables : the model's variables, with their columns
     keys : uncertain parameters, as they share sets
-    certificates : what each key's sets promise, or None
     """
 
     compiled: Compiled
     fixed: Array
     variables: dict[Named, Any]
     keys: tuple[tuple[Named, ...], ...]
-    certificates: Any
 
     @property
     def chunk(self) -> int:
@@ -141,7 +139,7 @@ class Policy(Calibrates):
                 task = recipe.task(self._chunk_solver)
                 found = recipe.room(rows)
                 decide_chunks(task, sets, found, step, n_jobs, bar)
-        told = found.decisions(self._certificates(), _index(X))
+        told = found.decisions(self._told(), _index(X))
         return fall_back(told, self._fallback)
 
     def save(self, path: Any) -> None:
@@ -158,7 +156,7 @@ class Policy(Calibrates):
                 f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "
                 "the model's code and its LossSets instead."
             )
-        given = self._sources(), self._losses(), self._fallback
+        given = self._to_save(), self._losses(), self._fallback
         write_file(path, *to_layout(recipe, *given))
 
     def _recipe(self, sets: Sets) -> Recipe | None:
@@ -173,7 +171,6 @@ class Policy(Calibrates):
             ordinary_values(prepared.ordinary, compiled),
             {named(v): columns[v.id] for v in prepared.variables},
             self._keys(),
-            self._certificates(),
         )
 
     def _one_by_one(self, sets: Sets, rows: int, bar: Bar) -> Gathering:
@@ -197,15 +194,6 @@ class Policy(Calibrates):
 
     def _named_variables(self) -> list[Named]:
         return [named(v) for v in self._prepared.variables]
-
-    def _certificates(self) -> dict[Any, Any]:
-        """What each key's sets promise, or None."""
-        pairs = zip(self._certified(), self._sources(), strict=True)
-        return {key: getattr(source, "certificate_", None) for key, source in pairs}
-
-    def _certified(self) -> Any:
-        """The keys under which certificates are told."""
-        return self.problem.uncertainty
 
     def _losses(self) -> list[Any]:
         """For each key the losses it was compiled for, or None."""

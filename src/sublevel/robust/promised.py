@@ -86,9 +86,7 @@ def given_certificate(budget: Any) -> Certificate:
     )
 
 
-def _why_infinite(
-    size: int, needed: int, alpha: float, method: str, acts: bool
-) -> str:
+def _why_infinite(size: int, needed: int, alpha: float, method: str, acts: bool) -> str:
     if size < needed:
         return (
             f"Policy.calibrate(alpha={alpha:g}) needs at least {needed} calibration "

@@ -117,7 +117,7 @@ class Reading:
                 for variable in self.variables:
                     variable.save_value(values[variable.id][i])
                 for key, vectors in zip(keys, outcomes, strict=True):
-                    _save(key, vectors[i])
+                    save_outcome(key, vectors[i])
                 found[i] = evaluate()
         finally:
             for leaf, value in before:
@@ -127,8 +127,9 @@ class Reading:
 
 def read(problem: Any) -> Reading:
     """Prepare the reading of a problem, at the present values of its parameters."""
-    keys, goal = list(problem.uncertainty), problem._goal
-    rows = tuple(_plain(part, keys, goal) for part in problem._robust)
+    # By identity: CVXPY makes a constraint of `==`.
+    numbers = {key: number for number, key in enumerate(problem.uncertainty)}
+    rows = tuple(_plain(part, numbers, problem._goal) for part in problem._robust)
     return Reading(
         problem,
         tuple(problem._variables),
@@ -139,22 +140,24 @@ def read(problem: Any) -> Reading:
 
 
 def _plain(
-    part: RobustConstraint, keys: list[Any], goal: Any
+    part: RobustConstraint, numbers: dict[Any, int], goal: Any
 ) -> tuple[PlainRow, ...] | None:
     rows = [(row, False) for row in part.rows]
     rows += [(row, True) for row in part.equalities]
     if any(row.form.auxiliary for row, _ in rows):
         return None
-    return tuple(_plain_row(row, equal, keys, goal) for row, equal in rows)
+    return tuple(_plain_row(row, equal, numbers, goal) for row, equal in rows)
 
 
-def _plain_row(row: UncertainRow, equal: bool, keys: list[Any], goal: Any) -> PlainRow:
+def _plain_row(
+    row: UncertainRow, equal: bool, numbers: dict[Any, int], goal: Any
+) -> PlainRow:
     certain = row.form.certain_matrix(row.index).toarray()[0]
     return PlainRow(
         tuple(None if v is goal else v for v, _ in row.form.columns),
         np.asarray(certain, dtype=float),
-        {keys.index(key): row.slope_matrix(key) for key in row.slopes},
-        {keys.index(key): entries for key, entries in row.entries.items()},
+        {numbers[key]: row.slope_matrix(key) for key in row.slopes},
+        {numbers[key]: entries for key, entries in row.entries.items()},
         equal,
     )
 
@@ -170,7 +173,7 @@ def _missed(written: Any) -> float:
     return float(np.max(over / (1 + size)))
 
 
-def _save(key: Any, outcome: Array) -> None:
+def save_outcome(key: Any, outcome: Array) -> None:
     """Give the parameters of a key an outcome, whatever their declared signs."""
     start = 0
     for parameter in key:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import InvalidParameter
 from ..predictions import predict
+from .at_budget import AtBudget
 from .policy import Policy, Recipe
 from .policy_file import read_file, refused
 from .policy_layout import Contents, from_layout
@@ -67,9 +68,6 @@ class SavedPolicy(Policy):
     def _named_variables(self) -> list[Any]:
         return list(self._saved.variables)
 
-    def _certified(self) -> Any:
-        return self._saved.keys
-
     def _losses(self) -> list[Any]:
         return self._known
 
@@ -103,10 +101,7 @@ def load_policy(path: Any, models: dict[str, Any] | None = None) -> SavedPolicy:
             f"{names}, got {sorted(unknown)}."
         )
     sources = [_source(found, k, models.get(name)) for k, name in enumerate(names)]
-    certificates = dict(zip(found.keys, found.certificates, strict=True))
-    recipe = Recipe(
-        found.compiled, found.fixed, found.variables, found.keys, certificates
-    )
+    recipe = Recipe(found.compiled, found.fixed, found.variables, found.keys)
     return SavedPolicy(recipe, sources, found)
 
 
@@ -115,5 +110,7 @@ def _source(found: Contents, k: int, model: Any) -> Any:
     if found.losses[k] is None:
         return found.compiled.regions[k]
     if hasattr(model, "predict_set"):
-        return model
+        budget, told = found.budgets[k], found.certificates[k]
+        # A LossSet may have a budget of its own; the saved policy's counts.
+        return model if budget is None else AtBudget(model, budget, told)
     return SavedSets(found.losses[k], found.budgets[k], found.certificates[k], model)

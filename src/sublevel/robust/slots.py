@@ -88,7 +88,9 @@ def slot_values(number: int, parts: tuple[Any, ...]) -> dict[str, Array]:
     """Slot name -> array of shape (n, size), for the batches of a key."""
     found = {}
     for part, batch in enumerate(parts):
-        slots = batch.loss.slots(batch.prediction, batch._budgets())
+        with np.errstate(over="ignore"):
+            # What is too large is not solved.
+            slots = batch.loss.slots(batch.prediction, batch._budgets())
         for name, value in slots.items():
             found[f"{number}.{part}.{name}"] = np.reshape(value, (len(batch), -1))
     return found

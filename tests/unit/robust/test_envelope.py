@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sublevel.robust.envelope import envelope_level, risk_level, pass_in_sequence
+from sublevel.robust.envelope import envelope_scores, pass_in_sequence, risk_level
 
 INSTANCES = 3000
 
@@ -19,6 +19,23 @@ def instance(rng, safe=True):
     return grid, scores, table
 
 
+def level_of(scores, grid, row_of, allowed, safe=True, lost=False, wave=1):
+    """The order statistic with `allowed` envelope scores above it."""
+    found = envelope_scores(
+        scores,
+        grid,
+        lambda levels, rows: [
+            row_of[v][p] for v, p in zip(levels.tolist(), rows.tolist(), strict=True)
+        ],
+        lambda above: above.sum() > allowed,
+        safe,
+        lost,
+        np.all(safe),
+        wave,
+    )
+    return float(np.sort(found)[len(scores) - allowed - 1])
+
+
 def by_definition(grid, scores, table, allowed, safe):
     """Order statistic of R = the lowest level from which on nothing is violated."""
     envelope = np.empty(len(scores))
@@ -32,17 +49,68 @@ def by_definition(grid, scores, table, allowed, safe):
     return float(np.sort(envelope)[len(scores) - allowed - 1])
 
 
+@pytest.mark.parametrize("wave", [1, 7, 1000])
 @pytest.mark.parametrize("safe", [True, False])
-def test_equals_the_definition(safe):
+def test_equals_the_definition(safe, wave):
     rng = np.random.default_rng(0)
-    for _ in range(INSTANCES):
+    for _ in range(INSTANCES // 3):
         grid, scores, table = instance(rng, safe)
         allowed = int(rng.integers(0, len(scores)))
         row_of = {level: table[i] for i, level in enumerate(grid.tolist())}
-        found = envelope_level(
-            scores, grid[::-1], lambda v, rows: row_of[v][rows], allowed, safe
-        )
+        found = level_of(scores, grid[::-1], row_of, allowed, safe, wave=wave)
         assert found == by_definition(grid, scores, table, allowed, safe)
+
+
+def test_all_scores_are_those_of_the_definition():
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        grid, scores, table = instance(rng)
+        row_of = {level: table[i] for i, level in enumerate(grid.tolist())}
+        found = envelope_scores(
+            scores,
+            grid[::-1],
+            lambda v, p, o=row_of: [o[a][b] for a, b in zip(v, p, strict=True)],
+            enough=lambda above: False,
+            wave=5,
+        )
+        order = [
+            by_definition(grid, scores, table, allowed, True)
+            for allowed in range(len(scores))
+        ]
+        assert sorted(found.tolist(), reverse=True) == order
+
+
+def test_points_safe_and_unsafe_together():
+    """A fallback violates at some points only: there nothing may be left out."""
+    rng = np.random.default_rng(6)
+    for _ in range(500):
+        grid, scores, table = instance(rng, safe=False)
+        safe = rng.random(len(scores)) < 0.6
+        safe[0] = False
+        table &= ~safe | (scores[None, :] > grid[:, None])
+        allowed = int(rng.integers(0, len(scores)))
+        row_of = {level: table[i] for i, level in enumerate(grid.tolist())}
+        expected = []
+        for p in range(len(scores)):
+            # A level above the grid would mean the fallback at some point.
+            expected.append(by_definition(grid, scores[[p]], table[:, [p]], 0, False))
+        found = level_of(scores, grid[::-1], row_of, allowed, safe, wave=3)
+        assert found == sorted(expected)[len(scores) - allowed - 1]
+
+
+def test_lost_points_have_an_infinite_score():
+    scores = np.array([0.5, 1.5, 2.5])
+    row_of = {3.0: [False] * 3, 2.0: [False] * 3, 1.0: [False] * 3}
+    lost = np.array([True, False, False])
+    assert level_of(scores, row_of, row_of, 1, safe=~lost, lost=lost) == 1.0
+    assert level_of(scores, row_of, row_of, 0, safe=~lost, lost=lost) == np.inf
+
+
+def test_an_outcome_in_no_set_has_an_infinite_score():
+    scores = np.array([0.5, np.inf, 1.5])
+    row_of = {2.0: [False] * 3, 1.0: [False, False, True]}
+    assert level_of(scores, row_of, row_of, allowed=1) == 2.0
+    assert level_of(scores, row_of, row_of, allowed=0) == np.inf
 
 
 def test_no_point_is_asked_twice_for_nothing():
@@ -50,13 +118,19 @@ def test_no_point_is_asked_twice_for_nothing():
     scores = np.array([0.5, 1.5, 2.5, 3.5])
     asked = []
 
-    def violates(level, rows):
-        asked.append((level, rows.tolist()))
-        return level < 2.0
+    def violates(levels, rows):
+        asked.append((levels.tolist(), rows.tolist()))
+        return levels < 2.0
 
-    level = envelope_level(scores, [4.0, 3.0, 2.0, 1.0], violates, allowed=1)
-    assert asked == [(3.0, [3]), (2.0, [2, 3]), (1.0, [1, 2, 3])]
-    assert level == 2.0
+    found = envelope_scores(
+        scores, [4.0, 3.0, 2.0, 1.0], violates, lambda above: above.sum() > 1
+    )
+    assert asked == [
+        ([3.0], [3]),
+        ([2.0, 2.0], [2, 3]),
+        ([1.0, 1.0, 1.0], [1, 2, 3]),
+    ]
+    assert found.tolist() == [2.0] * 4
 
 
 def test_never_above_the_loss_by_more_than_a_step():
@@ -65,9 +139,7 @@ def test_never_above_the_loss_by_more_than_a_step():
         grid, scores, table = instance(rng)
         allowed = int(rng.integers(0, len(scores)))
         row_of = {level: table[i] for i, level in enumerate(grid.tolist())}
-        found = envelope_level(
-            scores, grid[::-1], lambda v, rows, r=row_of: r[v][rows], allowed
-        )
+        found = level_of(scores, grid[::-1], row_of, allowed)
         plain = np.sort(scores)[len(scores) - allowed - 1]
         above = grid[grid >= plain]
         assert found <= (above[0] if above.size else plain)
@@ -81,9 +153,7 @@ def test_order_of_the_points_does_not_matter():
         answers = []
         for s, t in ((scores, table), (scores[order], table[:, order])):
             row_of = dict(zip(grid.tolist(), t, strict=True))
-            answers.append(
-                envelope_level(s, grid[::-1], lambda v, r, o=row_of: o[v][r], 0)
-            )
+            answers.append(level_of(s, grid[::-1], row_of, 0))
         assert answers[0] == answers[1]
 
 
@@ -117,7 +187,7 @@ def region(alpha, replications):
 def test_a_new_point_violates_at_most_as_promised():
     def search(scores, grid, row_of, alpha, n):
         allowed = n - int(np.ceil((n + 1) * (1 - alpha)))
-        return envelope_level(scores, grid, lambda v, r: row_of[v][r], allowed)
+        return level_of(scores, grid, row_of, allowed)
 
     rate = violation_rate(search)
     assert rate <= region(0.1, 4000)

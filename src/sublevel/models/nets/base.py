@@ -160,7 +160,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def row_of(values: Array, which: Any) -> Array:
-    """Of values (B, 1, k): one network's, shape (k,), or those of a slice as they are."""
+    """Of values (B, 1, k): one network's, shape (k,), or a slice as it is."""
     found: Array = values[which, 0] if isinstance(which, int) else values[which]
     return found
 

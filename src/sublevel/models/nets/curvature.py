@@ -16,6 +16,34 @@ from torch import Tensor
 
 from .rows import Layers
 
+#: Rows taken at a time: what they need stays in the processor's cache.
+BLOCK = 4096
+
+
+def linearise(
+    inputs: Tensor, covariates: Tensor, slope: Tensor, curvature: Tensor, layers: Layers
+) -> tuple[Tensor, Tensor]:
+    """Gradient (b, P) and Gauss-Newton matrix (b, P, P) of the mean loss over n rows.
+
+    Parameters
+    ----------
+    inputs : tensor of shape (b, h, n), of the hidden units
+    covariates : tensor of shape (b, p + 1, n)
+    slope : tensor of shape (b, k, n), derivative of the loss by each output
+    curvature : tensor of shape (b, k, n), or (1, 1, 1) if the same everywhere
+    layers : the weights of b networks
+    """
+    n = inputs.shape[2]
+    first, second = [], []
+    for start in range(0, n, BLOCK):
+        rows = slice(start, start + BLOCK)
+        phi = features(inputs[..., rows], covariates[..., rows])
+        local = curvature if curvature.shape[2] == 1 else curvature[..., rows]
+        first.append(torch.bmm(slope[..., rows], phi.mT))
+        second.append(_moments(phi, local))
+    total, moments = (torch.stack(parts).sum(0) / n for parts in (first, second))
+    return _gradient(total, layers), _matrix(moments, layers)
+
 
 def features(inputs: Tensor, covariates: Tensor) -> Tensor:
     """Phi, of shape (b, h (p + 1) + h + 1, n)."""
@@ -30,23 +58,29 @@ def features(inputs: Tensor, covariates: Tensor) -> Tensor:
     return found
 
 
-def gradient(phi: Tensor, slope: Tensor, layers: Layers) -> Tensor:
-    """Derivative of the mean loss by every weight, shape (b, P)."""
+def _moments(phi: Tensor, curvature: Tensor) -> Tensor:
+    """Phi diag(curvature_c) Phi' for each output c; one for all if the same."""
+    if curvature.shape[1:] == (1, 1):
+        return (curvature * torch.bmm(phi, phi.mT)).unsqueeze(1)
+    weights = curvature.unsqueeze(2).unbind(1)
+    return torch.stack([torch.bmm(phi * w, phi.mT) for w in weights], dim=1)
+
+
+def _gradient(total: Tensor, layers: Layers) -> Tensor:
+    """From slope Phi', of shape (b, k, F), the derivative by every weight (b, P)."""
     b, h, q = layers.hidden.shape
-    by_column = torch.bmm(slope, phi.mT) / phi.shape[2]
-    hidden = by_column[:, :, : h * q].view(b, -1, h, q)
+    hidden = total[:, :, : h * q].reshape(b, -1, h, q)
     hidden = (hidden * layers.output[..., :-1, None]).sum(1)
-    return torch.cat([hidden.flatten(1), by_column[:, :, h * q :].flatten(1)], dim=1)
+    return torch.cat([hidden.flatten(1), total[:, :, h * q :].flatten(1)], dim=1)
 
 
-def gauss_newton_matrix(phi: Tensor, curvature: Tensor, layers: Layers) -> Tensor:
-    """Sum over rows of J' diag(curvature) J, divided by their number: (b, P, P)."""
+def _matrix(moments: Tensor, layers: Layers) -> Tensor:
+    """From moments (b, k or 1, F, F), the matrix J' diag(curvature) J: (b, P, P)."""
     b, h, q = layers.hidden.shape
     k, inner = layers.output.shape[1], h * q
-    moments = _moments(phi, curvature, k)
     slopes = layers.output[..., :-1].repeat_interleave(q, dim=2).unsqueeze(3)
     size = inner + k * (h + 1)
-    found = phi.new_zeros(b, size, size)
+    found = moments.new_zeros(b, size, size)
     own = moments[:, :, :inner, :inner].expand(b, k, inner, inner)
     found[:, :inner, :inner] = (own * slopes * slopes.mT).sum(1)
     for c in range(k):
@@ -56,13 +90,3 @@ def gauss_newton_matrix(phi: Tensor, curvature: Tensor, layers: Layers) -> Tenso
         found[:, :inner, block] = moment[:, :inner, inner:] * slopes[:, c]
         found[:, block, :inner] = found[:, :inner, block].mT
     return found
-
-
-def _moments(phi: Tensor, curvature: Tensor, k: int) -> Tensor:
-    """Phi diag(curvature_c) Phi' / n for each output c; one for all if uniform."""
-    if curvature.shape[1:] == (1, 1):
-        return (curvature * torch.bmm(phi, phi.mT) / phi.shape[2]).unsqueeze(1)
-    weights = curvature.expand(-1, k, -1).unbind(1)
-    return torch.stack(
-        [torch.bmm(phi * w.unsqueeze(1), phi.mT) / phi.shape[2] for w in weights], dim=1
-    )

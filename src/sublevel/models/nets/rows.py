@@ -49,6 +49,11 @@ class Layers:
     hidden: Tensor
     output: Tensor
 
+    @property
+    def size(self) -> int:
+        """Number of weights P of one network."""
+        return self.hidden[0].numel() + self.output[0].numel()
+
     def keep(self, which: Tensor) -> Layers:
         """The weights of some of the networks."""
         return Layers(self.hidden[which], self.output[which])

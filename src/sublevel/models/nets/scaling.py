@@ -34,18 +34,15 @@ def standardise(values: Array) -> Scaling:
     (array([[[2., 7.]]]), array([[[1., 1.]]]))
     """
     rows = values.reshape(len(values), -1, values.shape[-1])
-    center = rows.mean(axis=1, keepdims=True)
-    return Scaling(center, _positive(rows.std(axis=1, keepdims=True), center))
+    center, unit = _moments(rows)
+    return Scaling(center, _positive(unit, center))
 
 
 def pooled(values: Array) -> Scaling:
     """One unit for all columns and no centre: differences between columns keep."""
-    rows = values.reshape(len(values), -1, 1)
-    unit = np.broadcast_to(
-        rows.std(axis=1, keepdims=True), (len(values), 1, values.shape[-1])
-    )
-    center = np.zeros_like(unit)
-    return Scaling(center, _positive(unit, np.abs(values).max(keepdims=True)))
+    center, unit = _moments(values.reshape(len(values), -1, 1))
+    one = np.ones((len(values), 1, values.shape[-1]))
+    return Scaling(0.0 * one, _positive(unit, center) * one)
 
 
 def unscaled(values: Array) -> Scaling:
@@ -54,6 +51,12 @@ def unscaled(values: Array) -> Scaling:
     return Scaling(np.zeros(shape), np.ones(shape))
 
 
+def _moments(rows: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation; infinite or NaN where the squares overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return rows.mean(axis=1, keepdims=True), rows.std(axis=1, keepdims=True)
+
+
 def _positive(unit: Array, size: Array) -> Array:
     """Units of constant columns, which rounding may leave above zero, become one."""
-    return np.where(unit > 1e-14 * np.abs(size), unit, 1.0)
+    return np.where(unit <= 1e-14 * np.abs(size), 1.0, unit)

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from ...checks import Array
+from ...errors import InvalidParameter
+from .curvature import BLOCK
 from .draws import row_order
 from .epochs import Rules
 from .plans import Plan, Result, Starts
@@ -58,6 +60,11 @@ class Fitted:
 def train(task: Task, plan: Plan) -> Fitted:
     """Train every network from every start and keep the best start of each."""
     scalings = standardise(task.X), plan.scale(task.Y)
+    if not all(np.isfinite(s.unit).all() for s in scalings):
+        raise InvalidParameter(
+            "A network cannot be trained on values whose squares overflow. Divide them "
+            "by a constant."
+        )
     jobs = [(i, r) for i in range(len(task.Y)) for r in range(task.n_restarts)]
     size = _group_size(task)
     with _one_thread():
@@ -132,7 +139,7 @@ def _output_scaling(outcomes: Scaling, units: Array, n_outputs: int) -> Scaling:
 def _group_size(task: Task) -> int:
     """How many networks fit into the working memory of one group."""
     columns = task.hidden_units * (task.X.shape[-1] + 2) + 1
-    rows = np.prod(task.X.shape[1:-1])
+    rows = min(BLOCK, np.prod(task.X.shape[1:-1]))
     return max(1, int(GROUP_BYTES / (8 * columns * rows)))
 
 

@@ -1,0 +1,145 @@
+"""Distributionally robust optimisation: all laws near the observed frequencies.
+
+The uncertain parameter is the probability vector p of k scenarios, and the set is
+
+    { p in the simplex : sum_j q_j phi(p_j / q_j) <= radius },
+
+q the frequencies of N past outcomes (Ben-Tal et al. 2013). It holds the *law* with
+probability 1 - alpha, which is not that it holds the next outcome; covariates play no
+part. With a cost p @ cost(x) the robust decision minimises the worst expected cost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..checks import require_level
+from ..errors import InvalidParameter
+from ..guarantees import Certificate, divergences
+from ..predictions import Prediction, count_rows
+from ..sets.probability_ball import ProbabilityBall
+from .law_gauge import KINDS, LawGauge
+from .source import SetSource
+from .wording import heuristic
+
+#: How a radius is found.
+RULES = ("corrected", "asymptotic", "exact")
+_EXACT = {"burg": divergences.burg_radius, "variation": divergences.variation_radius}
+
+
+class PhiDivergence(SetSource):
+    """Laws near the frequencies of past scenarios, the same at every context.
+
+    Parameters
+    ----------
+    divergence : str, default "kl"
+        "kl" D(p || q), "burg" D(q || p), "chi_square" sum (p - q)^2 / p,
+        "modified_chi_square" sum (p - q)^2 / q, "hellinger" or "variation".
+    alpha : float in (0, 1)
+        Probability that the law is outside the ball.
+    rule : "corrected", "asymptotic" or "exact"
+        The chi-square radius with its mean and variance right to the next order in
+        1/N; without; or, for "burg" and "variation", one that holds at every N.
+
+    Attributes
+    ----------
+    classes_ : labels of the k scenarios, in the order of the uncertain parameter
+    probabilities_ : array of shape (k,), their frequencies
+    budget_ : the radius
+    set_ : the ball, as a set value
+
+    References
+    ----------
+    Ben-Tal, den Hertog, De Waegenaere, Melenberg and Rennen (2013), Robust solutions of
+    optimization problems affected by uncertain probabilities.
+
+    Examples
+    --------
+    >>> X, y = np.zeros((100, 1)), ["low"] * 60 + ["high"] * 40
+    >>> sets = PhiDivergence("kl", alpha=0.1, rule="asymptotic").fit(X, y)
+    >>> sets.classes_, sets.probabilities_, round(sets.budget_, 5)
+    (array(['high', 'low'], dtype='<U4'), array([0.4, 0.6]), 0.01353)
+    """
+
+    def __init__(
+        self, divergence: str = "kl", alpha: float = 0.1, rule: str = "corrected"
+    ) -> None:
+        self.divergence = divergence
+        self.alpha = alpha
+        self.rule = rule
+
+    def fit(self, X: Any, Y: Any) -> PhiDivergence:
+        """Count the scenarios; Y is one column of labels."""
+        self._check()
+        vectors = self._learn_outcomes(X, Y, labels=True)
+        block: Any = self.outcomes_.blocks[0]
+        if not hasattr(block, "classes") or block.width < 2:
+            raise InvalidParameter(
+                "PhiDivergence.fit(X, Y) needs one column of labels with at least 2 "
+                f"scenarios, got shape {np.shape(Y)} with {block.width}."
+            )
+        self.classes_ = block.classes
+        self.probabilities_ = vectors.mean(axis=0)
+        self.loss_ = LawGauge(self.divergence)
+        self.budget_ = self._radius(len(vectors))
+        self.certificate_ = self._certificate(len(vectors))
+        return self
+
+    @property
+    def set_(self) -> ProbabilityBall:
+        """The ball."""
+        self._require_fitted("set_")
+        return KINDS[self.divergence].ball(self.probabilities_, self.budget_)
+
+    def _check(self) -> None:
+        require_level("PhiDivergence", alpha=self.alpha)
+        if self.divergence not in KINDS:
+            raise InvalidParameter(
+                f"PhiDivergence(divergence=...) must be one of {sorted(KINDS)}, got "
+                f"{self.divergence!r}."
+            )
+        known = RULES[2:] if self.divergence == "variation" else RULES
+        known = known if self.divergence in _EXACT else RULES[:2]
+        if self.rule not in known:
+            raise InvalidParameter(
+                f"PhiDivergence(rule=...) must be one of {known} for "
+                f"{self.divergence!r}, got {self.rule!r}."
+            )
+
+    def _radius(self, size: int) -> float:
+        classes = len(self.probabilities_)
+        if self.rule == "exact":
+            return _EXACT[self.divergence](self.alpha, size, classes)
+        derivatives: Any = KINDS[self.divergence].derivatives
+        if self.rule == "asymptotic":
+            return float(derivatives.radius(self.alpha, size, classes))
+        law = self.probabilities_
+        return float(derivatives.corrected_radius(self.alpha, size, law))
+
+    def _say(self, X: Any) -> Prediction:
+        return Prediction(np.tile(self.probabilities_, (count_rows(X), 1)))
+
+    def _certificate(self, size: int) -> Certificate:
+        exact = self.rule == "exact"
+        note = "The law is covered, not the next outcome; covariates are ignored."
+        if not exact:
+            note += " The radius is right as the number of outcomes grows."
+        references = {
+            "burg": "Agrawal (2020)",
+            "variation": "Weissman et al. (2003), Theorem 2.1",
+        }
+        more = references[self.divergence] if exact else "Pardo (2006)"
+        return heuristic(
+            self,
+            self.alpha,
+            size,
+            heuristic=not exact,
+            random="The past outcomes.",
+            event="the law of the scenarios is outside the ball",
+            holds="at every number of outcomes" if exact else "as their number grows",
+            assumptions=("The past outcomes are independent and of one law.",),
+            reference=f"Ben-Tal et al. (2013); {more}",
+            note=note,
+        )

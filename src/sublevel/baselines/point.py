@@ -1,0 +1,112 @@
+"""Predict, then optimise: the prediction taken for the truth.
+
+The set at X is the single outcome predicted there. Nothing protects the decision; the
+certified objective is the predicted one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ..errors import NotCalibrated
+from ..fitting import fit_model
+from ..guarantees import Certificate
+from ..losses import Squared
+from ..predictions import (
+    AnyPrediction,
+    Outcomes,
+    Prediction,
+    as_model,
+    count_rows,
+    frame_columns,
+    is_fitted,
+    outcomes_of,
+    predict,
+)
+from ..set_batch import SetBatch
+from .source import SetSource
+from .wording import heuristic
+
+
+class PointPrediction(SetSource):
+    """A model's prediction as the only outcome there is.
+
+    For a classifier the point is the vector of class probabilities, which is what a
+    cost linear in one-hot labels asks for. `Policy.calibrate` grows a ball around the
+    point until decisions keep their promise.
+
+    Parameters
+    ----------
+    model : estimator, torch module, callable, or a list of these
+        As for LossSet. A fitted one needs no `fit`.
+
+    Examples
+    --------
+    >>> X = np.arange(4.0)[:, None]
+    >>> points = PointPrediction(lambda X: 2 * X).predict_set(X)
+    >>> points.worst_case([1.0]).ravel()
+    array([0., 2., 4., 6.])
+    """
+
+    loss_ = Squared()
+    budget_ = 0.0
+    _columns: tuple[str, ...] | None = None
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any, Y: Any) -> PointPrediction:
+        """Train the model; a fitted one is left alone."""
+        self.model_ = fit_model(as_model(self.model), X, Y)
+        self._columns = frame_columns(Y)
+        return self
+
+    @property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """Nothing is promised."""
+        return heuristic(
+            self,
+            1.0,
+            0,
+            reference="Elmachtoub and Grigas (2022), for the name",
+            note="The set is one point. A new outcome is almost surely another.",
+        )
+
+    def predict_set(self, X: Any, budget: Any = None) -> SetBatch:
+        """The point at every row of X; at a positive budget, the ball around it."""
+        self._require_fitted("predict_set")
+        said, outcomes = self._ask(X)
+        columns = self._columns or tuple(f"y{k}" for k in range(outcomes.columns))
+        names = outcomes.names(list(columns))
+        budgets = self._budgets(0.0 if budget is None else budget, count_rows(X))
+        index = X.index if hasattr(X, "iloc") else None
+        return SetBatch(self.loss_, said, budgets, outcomes, names, index)
+
+    def _say(self, X: Any) -> Prediction:
+        return self._ask(X)[0]
+
+    def _ask(self, X: Any) -> tuple[Prediction, Outcomes]:
+        """The point at every row, and what its components stand for."""
+        model = getattr(self, "model_", None) or as_model(self.model)
+        labels = hasattr(model, "__sklearn_tags__") and is_classifier(model)
+        said = predict(model, X, "labels" if labels else "location")
+        outcomes = replace(outcomes_of(model, said), column_names=self._columns)
+        return _point(said), outcomes
+
+    def _require_fitted(self, what: str) -> None:
+        if not hasattr(self, "model_") and not is_fitted(as_model(self.model)):
+            raise NotCalibrated(
+                f"PointPrediction.{what} needs a trained model: call "
+                "fit(X_train, Y_train) first."
+            )
+
+
+def _point(said: AnyPrediction) -> Prediction:
+    """Numbers as they are, probabilities side by side."""
+    if isinstance(said, Prediction):
+        return Prediction(said.location)
+    return Prediction(np.concatenate(said.probabilities, axis=1))  # type: ignore[union-attr, arg-type]

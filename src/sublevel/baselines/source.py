@@ -1,0 +1,137 @@
+"""What every source of sets in this package shares.
+
+A source learns from past outcomes and then has a set at every context: `predict_set`,
+`losses_`, `budget_` and `certificate_` are what RobustProblem asks of one, and what a
+LossSet has. So every method here is used, compiled, calibrated and evaluated alike.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..checks import Array
+from ..errors import InvalidParameter, NotCalibrated
+from ..guarantees import Certificate
+from ..losses import Loss
+from ..predictions import (
+    AnyPrediction,
+    Labels,
+    Numbers,
+    Outcomes,
+    column_names,
+    count_rows,
+    frame_columns,
+    split_columns,
+)
+from ..set_batch import SetBatch
+from .shaped import Shape, ShapeBatch
+
+
+class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
+    """An estimator with a set at every context.
+
+    Attributes
+    ----------
+    loss_ : the gauge whose sublevel sets are predicted
+    budget_ : float, its level
+    certificate_ : Certificate: what is promised, and whether anything backs it
+    """
+
+    loss_: Loss
+    budget_: float
+    certificate_: Certificate
+    outcomes_: Outcomes
+    names_: tuple[str, ...]
+
+    @abstractmethod
+    def fit(self, X: Any, Y: Any) -> Any:
+        """Learn from contexts X and outcomes Y, n rows each."""
+
+    @abstractmethod
+    def _say(self, X: Any) -> AnyPrediction:
+        """Where the sets are, and how large, at every row of X."""
+
+    @property
+    def losses_(self) -> tuple[Loss, ...]:
+        """The gauge, as RobustProblem asks for it."""
+        self._require_fitted("losses_")
+        return (self.loss_,)
+
+    @property
+    def radius_(self) -> float | None:
+        """Norm radius at the budget, where the gauge is a norm."""
+        self._require_fitted("radius_")
+        return self.loss_.radius(self.budget_)
+
+    def predict_set(self, X: Any, budget: Any = None) -> SetBatch:
+        """The set at every row of X.
+
+        Parameters
+        ----------
+        X : covariates of n contexts
+        budget : float or array of shape (n,), optional
+            In place of the method's own; the certificate does not speak of it.
+        """
+        self._require_fitted("predict_set")
+        level = self.budget_ if budget is None else budget
+        budgets = self._budgets(level, count_rows(X))
+        index = X.index if hasattr(X, "iloc") else None
+        kind = ShapeBatch if isinstance(self.loss_, Shape) else SetBatch
+        said = self._say(X)
+        outcomes, names = self._words(said)
+        return kind(self.loss_, said, budgets, outcomes, names, index)
+
+    def _words(self, said: AnyPrediction) -> tuple[Outcomes, tuple[str, ...]]:
+        """What the components of an outcome stand for, and their names."""
+        del said
+        return self.outcomes_, self.names_
+
+    def _budgets(self, budget: Any, n: int) -> Array:
+        found = np.asarray(budget, dtype=float)
+        if found.shape not in ((), (n,)) or np.isnan(found).any():
+            raise InvalidParameter(
+                f"{type(self).__name__}.predict_set(budget=...) must be a number or "
+                f"one for each of the {n} rows of X, got {budget!r}."
+            )
+        return np.array(np.broadcast_to(found, n))
+
+    def _require_fitted(self, what: str) -> None:
+        if not hasattr(self, "budget_"):
+            raise NotCalibrated(
+                f"{type(self).__name__}.{what} needs past outcomes: call "
+                "fit(X_train, Y_train) first."
+            )
+
+    def _learn_outcomes(self, X: Any, Y: Any, labels: bool = False) -> Array:
+        """Outcome vectors, shape (n, m); their columns are remembered."""
+        owner = f"{type(self).__name__}.fit"
+        rows, outcomes = count_rows(X), count_rows(Y)
+        if rows != outcomes or not rows:
+            raise InvalidParameter(
+                f"{owner}: X and Y must have as many rows, at least one, got {rows} "
+                f"and {outcomes}."
+            )
+        self.outcomes_ = read_outcomes(Y, labels)
+        self.names_ = self.outcomes_.names(column_names(Y))
+        return self.outcomes_.encode(Y, owner)
+
+
+def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
+    """How the columns of Y become vectors: numbers, or one column of labels.
+
+    Examples
+    --------
+    >>> read_outcomes(["low", "high", "low"]).width
+    2
+    """
+    columns = split_columns(Y)
+    words = np.asarray(columns[0]).dtype.kind in "OUSb"
+    if len(columns) == 1 and (labels or words):
+        block: Any = Labels(np.unique(np.asarray(columns[0])))
+    else:
+        block = Numbers(len(columns))
+    return Outcomes((block,), frame_columns(Y))

@@ -1,0 +1,255 @@
+"""Past outcomes with weights that depend on the context (Bertsimas & Kallus 2020).
+
+Each scheme says how much every past outcome counts at a context:
+
+    nearest   1/k for the k nearest contexts                          (their eq. 2)
+    kernel    K((X_i - X) / bandwidth), divided by the sum            (eq. 3)
+    forest    mean over trees of 1 / leaf size, in the same leaf      (eq. 5)
+
+All give `Sample` values: weights and outcomes of a fixed number of scenarios a context.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.neighbors import NearestNeighbors
+
+from ..checks import Array, require_positive
+from ..errors import InvalidParameter, NotCalibrated
+from ..predictions import Outcomes, column_names, count_rows
+from .source import read_outcomes
+
+#: Kernels of a distance in units of the bandwidth, up to a factor.
+KERNELS: dict[str, Callable[[Array], Array]] = {
+    "uniform": lambda d: np.where(d <= 1, 1.0, 0.0),
+    "epanechnikov": lambda d: np.maximum(1 - d**2, 0.0),
+    "tricubic": lambda d: np.maximum(1 - d**3, 0.0) ** 3,
+    "gaussian": lambda d: np.exp(-(d**2) / 2),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Weighted scenarios of n contexts.
+
+    Attributes
+    ----------
+    weights : array of shape (n, k), nonnegative, each row sums to one
+    outcomes : array of shape (n, k, m); where the weight is zero, any outcome of
+        positive weight again
+    """
+
+    weights: Array
+    outcomes: Array
+
+    @property
+    def mean(self) -> Array:
+        """Weighted mean outcome, shape (n, m)."""
+        return np.asarray(np.einsum("nk,nkm->nm", self.weights, self.outcomes))
+
+
+class Weights(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base of the schemes."""
+
+    outcomes_: Outcomes
+    names_: tuple[str, ...]
+
+    def fit(self, X: Any, Y: Any) -> Any:
+        """Remember past contexts and outcomes: numbers, or one column of labels."""
+        owner = f"{type(self).__name__}.fit"
+        if count_rows(X) != count_rows(Y) or not count_rows(X):
+            raise InvalidParameter(
+                f"{owner}: X and Y must have as many rows, at least one, got "
+                f"{count_rows(X)} and {count_rows(Y)}."
+            )
+        self.outcomes_ = read_outcomes(Y)
+        self.names_ = self.outcomes_.names(column_names(Y))
+        self._past = self.outcomes_.encode(Y, owner)
+        self._learn(X)
+        return self
+
+    def sample(self, X: Any) -> Sample:
+        """Weighted scenarios at every row of X."""
+        if not hasattr(self, "_past"):
+            raise NotCalibrated(
+                f"{type(self).__name__}.sample(X) needs past outcomes: call "
+                "fit(X_train, Y_train) first."
+            )
+        return _packed(sp.csr_array(self._weigh(X)), self._past)
+
+    @abstractmethod
+    def _learn(self, X: Any) -> None:
+        """Prepare for questions about contexts."""
+
+    @abstractmethod
+    def _weigh(self, X: Any) -> Any:
+        """Weights of all past outcomes at every row of X, shape (n, N), sparse."""
+
+
+class NearestWeights(Weights):
+    """Equal weights for the nearest past contexts.
+
+    Distances are Euclidean: bring covariates to one unit first.
+
+    Parameters
+    ----------
+    n_neighbors : int, optional
+        By default sqrt(N).
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> sample = NearestWeights(2).fit(X, [10.0, 20.0, 30.0]).sample([[0.4]])
+    >>> sample.weights, sample.outcomes.ravel()
+    (array([[0.5, 0.5]]), array([10., 20.]))
+    """
+
+    def __init__(self, n_neighbors: int | None = None) -> None:
+        self.n_neighbors = n_neighbors
+
+    def _learn(self, X: Any) -> None:
+        n, k = len(self._past), self.n_neighbors
+        if k is None:
+            k = ceil(sqrt(n))
+        if not (isinstance(k, int | np.integer) and 1 <= k <= n):
+            raise InvalidParameter(
+                "NearestWeights(n_neighbors=...) must be a whole number from 1 to the "
+                f"{n} past contexts, got {k!r}."
+            )
+        self.n_neighbors_ = int(k)
+        self._index = NearestNeighbors(n_neighbors=self.n_neighbors_).fit(X)
+
+    def _weigh(self, X: Any) -> Any:
+        return self._index.kneighbors_graph(X) / self.n_neighbors_
+
+
+class KernelWeights(Weights):
+    """Weights that fall with the distance of the context.
+
+    A context with no past one within reach takes the outcome of the nearest.
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        By default the median distance to the sqrt(N)-th nearest past context.
+    kernel : "epanechnikov", "tricubic", "uniform" or "gaussian"
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> scheme = KernelWeights(2.0).fit(X, [10.0, 20.0, 30.0])
+    >>> scheme.sample([[0.0], [99.0]]).mean.ravel().round(3)
+    array([14.286, 30.   ])
+    """
+
+    def __init__(
+        self, bandwidth: float | None = None, kernel: str = "epanechnikov"
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.kernel = kernel
+
+    def _learn(self, X: Any) -> None:
+        if self.kernel not in KERNELS:
+            raise InvalidParameter(
+                f"KernelWeights(kernel=...) must be one of {sorted(KERNELS)}, got "
+                f"{self.kernel!r}."
+            )
+        n = len(self._past)
+        self._index = NearestNeighbors(n_neighbors=1).fit(X)
+        if self.bandwidth is None:
+            rank = min(n, ceil(sqrt(n)) + 1)
+            reach = self._index.kneighbors(X, rank)[0][:, -1]
+            self.bandwidth_ = float(np.median(reach)) or 1.0
+        else:
+            require_positive("KernelWeights", bandwidth=self.bandwidth)
+            self.bandwidth_ = float(self.bandwidth)
+
+    def _weigh(self, X: Any) -> Any:
+        n = len(self._past)
+        distance, where = self._index.kneighbors(X, n)
+        found = KERNELS[self.kernel](distance / self.bandwidth_)
+        lost = found.sum(axis=1) <= 0
+        found[lost, 0] = 1.0
+        found = found / found.sum(axis=1, keepdims=True)
+        rows = np.repeat(np.arange(len(where)), n)
+        shape = (len(where), n)
+        weights = sp.csr_array((found.ravel(), (rows, where.ravel())), shape=shape)
+        weights.eliminate_zeros()
+        return weights
+
+
+class ForestWeights(Weights):
+    """Weights of a random forest: how often, and how closely, contexts share a leaf.
+
+    Parameters
+    ----------
+    forest : RandomForestRegressor or ExtraTreesRegressor, optional
+        Anything with `fit` and `apply`. By default 100 trees with at least 10 contexts
+        a leaf. A copy of it is trained.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> X = np.arange(20.0)[:, None]
+    >>> Y = np.where(X < 10, 1.0, 5.0)
+    >>> forest = RandomForestRegressor(5, max_depth=1, random_state=0)
+    >>> ForestWeights(forest).fit(X, Y).sample([[2.0], [18.0]]).mean.ravel()
+    array([1., 5.])
+    """
+
+    def __init__(self, forest: Any = None) -> None:
+        self.forest = forest
+
+    def _learn(self, X: Any) -> None:
+        from sklearn.ensemble import RandomForestRegressor
+
+        default = RandomForestRegressor(100, min_samples_leaf=10, random_state=0)
+        model = default if self.forest is None else clone(self.forest)
+        past = self._past
+        self.forest_ = model.fit(X, past if past.shape[1] > 1 else past[:, 0])
+        self._leaves = _numbered(self.forest_.apply(X))
+
+    def _weigh(self, X: Any) -> Any:
+        leaves = _numbered(self.forest_.apply(X))
+        width = 1 + max(int(self._leaves.max()), int(leaves.max()))
+        past, new = _members(self._leaves, width), _members(leaves, width)
+        sizes = np.asarray(past.sum(axis=0)).ravel()
+        share = sp.diags_array(1 / np.maximum(sizes, 1.0))
+        return new @ share @ past.T / self._leaves.shape[1]
+
+
+def _numbered(leaves: Any) -> Any:
+    """Leaves of all trees with different numbers, shape (n, trees)."""
+    found = np.asarray(leaves, dtype=np.int64)
+    trees = found.shape[1]
+    return found * trees + np.arange(trees)
+
+
+def _members(leaves: Any, width: int) -> Any:
+    """Which context is in which leaf, sparse, shape (n, leaves)."""
+    n, trees = leaves.shape
+    rows = np.repeat(np.arange(n), trees)
+    ones = np.ones(n * trees)
+    return sp.csr_array((ones, (rows, leaves.ravel())), shape=(n, width))
+
+
+def _packed(weights: Any, past: Array) -> Sample:
+    """The positive weights of each row side by side, the rest filled up with zeros."""
+    weights = sp.csr_array(weights)
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    counts = np.diff(weights.indptr)
+    place = np.arange(int(counts.max()))
+    filled = place < counts[:, None]
+    # Places left over repeat the first scenario, at weight zero.
+    at = weights.indptr[:-1, None] + np.where(filled, place, 0)
+    chosen = np.where(filled, weights.data[at], 0.0)
+    return Sample(chosen, past[weights.indices[at]])
