@@ -182,7 +182,9 @@ def assemble(name, problem, raw, by_hand, X, slots=None):
     def canonicalise():
         by_hand()[0].get_problem_data(cp.CLARABEL)
 
-    return Case(name, problem, lambda s: raw(*[v[s] for v in values]), dpp, X, canonicalise)
+    return Case(
+        name, problem, lambda s: raw(*[v[s] for v in values]), dpp, X, canonicalise
+    )
 
 
 def cpu(task):

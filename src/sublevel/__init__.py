@@ -8,6 +8,7 @@ U = sets.predict_set(X_new)[0]
 from typing import Any
 
 from . import errors, guarantees, losses, predictions, robust, sets
+from .evaluation import evaluate
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, SharedModel
 from .robust import RobustProblem, Uncertain, affine_rule, load_policy
@@ -22,7 +23,10 @@ __all__ = [
     "SharedModel",
     "Uncertain",
     "affine_rule",
+    "baselines",
+    "drift",
     "errors",
+    "evaluate",
     "guarantees",
     "load_policy",
     "losses",
@@ -35,8 +39,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load plots and testing when they are first asked for."""
-    if name in ("plots", "testing"):
+    """Load baselines, drift, plots and testing when they are first asked for."""
+    if name in ("baselines", "drift", "plots", "testing"):
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

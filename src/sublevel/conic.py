@@ -5,12 +5,34 @@ instead, and tests compare the two.
 """
 
 import warnings
+from contextlib import suppress
 
 import cvxpy as cp
 import numpy as np
 
 from .checks import Array
 from .errors import EmptySet, SolverFailed, Unbounded
+
+#: Options a solver is tried with, in turn: near the boundary of an exponential cone
+#: Clarabel may get stuck with its usual steps and not with shorter ones.
+_ATTEMPTS: dict[str, tuple[dict[str, float], ...]] = {
+    cp.CLARABEL: ({}, {"max_step_fraction": 0.9})
+}
+
+_SETTLED = (cp.OPTIMAL, cp.INFEASIBLE, cp.UNBOUNDED)
+
+
+def solve_quietly(problem: cp.Problem, solver: str) -> None:
+    """Solve, for a caller who looks at the status: CVXPY's warnings are not shown."""
+    *first, last = _ATTEMPTS.get(solver, ({},))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for options in first:
+            with suppress(cp.error.SolverError):
+                problem.solve(solver=solver, **options)
+                if problem.status in _SETTLED:
+                    return
+        problem.solve(solver=solver, **last)
 
 
 def maximise(
@@ -32,10 +54,7 @@ def maximise(
     )
     solver = cp.HIGHS if problem.is_mixed_integer() else cp.CLARABEL
     try:
-        with warnings.catch_warnings():
-            # CVXPY warns of an inaccurate solution; below it is an error.
-            warnings.simplefilter("ignore")
-            problem.solve(solver=solver)
+        solve_quietly(problem, solver)
     except cp.error.SolverError as error:
         raise SolverFailed(
             f"{solver} failed on the worst case over {owner}: {error}"

@@ -49,3 +49,7 @@ class CertificateVoid(UserWarning):
 
 class NotRobustifiable(SublevelError, ValueError):
     """A constraint cannot be made robust exactly; the message says why."""
+
+
+class OutsideDomain(NotRobustifiable):
+    """A set has outcomes at which a function in the model is not defined."""

@@ -1,1 +1,58 @@
-"""x"""
+"""Other methods to compare with, each a policy like our own.
+
+Sources of sets, to be given to RobustProblem in place of a LossSet:
+
+| source                          | the set at X                                       |
+|---------------------------------|----------------------------------------------------|
+| `PointPrediction`               | the prediction alone: predict, then optimise       |
+| `ClassicalEllipsoid`            | around the mean of past outcomes, X ignored        |
+| `PhiDivergence`                 | laws near the frequencies of scenarios, X ignored  |
+| `NearestEllipsoid`              | least ellipsoid around the neighbours' outcomes    |
+| `PredictThenCalibrateBox`       | box that follows the residuals' quantiles          |
+| `PredictThenCalibrateEllipsoid` | ellipsoid that follows the residuals' norm         |
+| `ConformalEllipsoid`            | residual covariance, split conformal budget        |
+| `TwoStage`                      | every good linear model, and its residuals         |
+| `Oracle`                        | from the true mean and deviation                   |
+
+Policies of another kind: `WeightedSample`, which minimises an average over past
+outcomes weighted by `NearestWeights`, `KernelWeights` or `ForestWeights` (or by the
+`TrueLaw`), and the `Clairvoyant`. Certificates say what each method promises.
+"""
+
+from .classical import ClassicalEllipsoid
+from .conformal import ConformalEllipsoid
+from .khachiyan import enclosing_ellipsoids
+from .known_outcomes import Clairvoyant
+from .nearest_ellipsoid import NearestEllipsoid
+from .oracle import Oracle
+from .phi_divergence import PhiDivergence
+from .point import PointPrediction
+from .predict_then_calibrate import (
+    PredictThenCalibrateBox,
+    PredictThenCalibrateEllipsoid,
+)
+from .true_law import TrueLaw
+from .two_stage import Bounds, TwoStage
+from .weighted_sample import WeightedSample
+from .weights import ForestWeights, KernelWeights, NearestWeights, Sample
+
+__all__ = [
+    "Bounds",
+    "Clairvoyant",
+    "ClassicalEllipsoid",
+    "ConformalEllipsoid",
+    "ForestWeights",
+    "KernelWeights",
+    "NearestEllipsoid",
+    "NearestWeights",
+    "Oracle",
+    "PhiDivergence",
+    "PointPrediction",
+    "PredictThenCalibrateBox",
+    "PredictThenCalibrateEllipsoid",
+    "Sample",
+    "TrueLaw",
+    "TwoStage",
+    "WeightedSample",
+    "enclosing_ellipsoids",
+]

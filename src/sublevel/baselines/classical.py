@@ -2,10 +2,10 @@
 
     { mean + scale z : ||z||_2 <= sqrt(2 log(1 / alpha)) }
 
-(Ben-Tal & Nemirovski 2000). A constraint linear in the outcome and kept on the whole set
-is violated with probability at most alpha if the components are independent with this
-mean and deviation, and strictly sub-Gaussian. None of this is checked, so the level is
-a heuristic unless it is asserted.
+(Ben-Tal & Nemirovski 2000). A constraint linear in the outcome and kept on the whole
+set is violated with probability at most alpha if the components are independent with
+this mean and deviation, and strictly sub-Gaussian. None of this is checked, so the
+level is a heuristic unless it is asserted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from ..predictions import Prediction, count_rows
 from .source import SetSource
 from .wording import heuristic
 
-_REFERENCE = (
-    "Ben-Tal and Nemirovski (2000), Proposition 3.1; Bertsimas, den Hertog and "
-    "Pauphilet (2021)"
-)
+_REFERENCE = "Ben-Tal and Nemirovski (2000); Bertsimas, den Hertog and Pauphilet (2021)"
 _ASSUMPTIONS = (
     "Asserted: mean and spread of the outcome are those of the past outcomes, exactly.",
     "Asserted: components are independent and strictly sub-Gaussian (no skewness, "

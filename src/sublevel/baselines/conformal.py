@@ -3,9 +3,9 @@
     { y : (y - f(X))' covariance^-1 (y - f(X)) <= budget }
 
 (Johnstone & Cox 2021). The model and the covariance of its out-of-fold residuals come
-from one part of the data, the budget from the other, so that the set is an ellipsoid and
-the promise is exact. Their full conformal version, which trains the model anew for every
-outcome tried, is an ellipsoid for linear models only and is not done here.
+from one part of the data, the budget from the other, so that the set is an ellipsoid
+and the promise is exact. Their full conformal version trains the model anew for every
+outcome that is tried; it is not done here.
 """
 
 from __future__ import annotations

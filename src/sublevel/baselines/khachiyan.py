@@ -1,7 +1,7 @@
 """The smallest ellipsoid around points: Khachiyan's algorithm with away steps.
 
-The ellipsoid of least volume around y_1, ..., y_k in m dimensions has centre c = sum u_i
-y_i and shape m sum u_i (y_i - c)(y_i - c)', where the weights u maximise
+The ellipsoid of least volume around y_1, ..., y_k in m dimensions has centre
+c = sum u_i y_i and shape m sum u_i (y_i - c)(y_i - c)', where the weights u maximise
 
     log det sum_i u_i q_i q_i',   q_i = (y_i, 1),
 
@@ -163,4 +163,5 @@ def _step(state: _State) -> None:
     state.inverse = (state.inverse - outer) / left[:, :, None]
     state.lengths = (state.lengths - share[:, None] * across**2) / left
     state.weights = state.weights * left
-    state.weights[rows, point] = np.where(emptied, 0.0, state.weights[rows, point] + step)
+    state.weights[rows, point] += step
+    state.weights[rows[emptied], point[emptied]] = 0.0

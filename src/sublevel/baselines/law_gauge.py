@@ -1,6 +1,6 @@
 """Balls of laws as sublevel sets: the gauge is the divergence from a nominal law.
 
-    loss(p) = sum_j q_j phi(p_j / q_j) on the simplex,   q the prediction's location.
+loss(p) = sum_j q_j phi(p_j / q_j) on the simplex,   q the prediction's location.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ KINDS = {
     "hellinger": Kind(Hellinger(), HellingerBall, divergences.HELLINGER),
     "variation": Kind(Variation(), VariationBall, None),
 }
+
+
 @dataclass(frozen=True)
 class LawGauge(Shape):
     """Divergence of a law from the nominal one, the prediction's location.

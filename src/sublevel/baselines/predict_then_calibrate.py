@@ -138,16 +138,17 @@ class PredictThenCalibrate(SetSource):
 
     def _fit_size(self, X: Any, sizes: Array) -> Any:
         """A model of the quantile of nonnegative sizes, with a floor."""
-        from sklearn.ensemble import HistGradientBoostingRegressor
+        from sklearn.ensemble import GradientBoostingRegressor
 
         if self.residual_model is not None:
             found = clone(self.residual_model)
         else:
-            found = HistGradientBoostingRegressor(
+            found = GradientBoostingRegressor(
                 loss="quantile",
-                quantile=1 - self.alpha,
-                max_leaf_nodes=8,
-                early_stopping=False,
+                alpha=1 - self.alpha,
+                n_estimators=50,
+                max_depth=2,
+                min_samples_leaf=10,
                 random_state=0,
             )
         floor = max(FLOOR * float(np.median(sizes)), 1e-300)

@@ -202,6 +202,7 @@ class TwoStage(SetSource):
         return replace(
             found,
             guarantee="TwoStage",
+            beta_law=False,
             reference=f"Tulabandhula and Rudin (2014); {found.reference}",
             note=" ".join(part for part in (found.note, note) if part),
         )

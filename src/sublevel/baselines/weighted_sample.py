@@ -3,10 +3,8 @@
     minimise  sum_i weight_i(X) cost(y_i, x)
 
 (Bertsimas & Kallus 2020). It minimises an estimate of the expected cost and promises
-nothing about a single outcome. Where the cost is linear in the outcome it is the cost
-at the weighted mean, and is solved as such; otherwise the model is written out with one
-copy of the cost a scenario. Uncertain constraints are no part of their method. Here they
-hold at every scenario of positive weight, or in weighted mean, as asked for.
+nothing about a single outcome. Uncertain constraints are no part of their method; here
+they hold at every scenario of positive weight, or in weighted mean, as asked for.
 """
 
 from __future__ import annotations
@@ -15,22 +13,19 @@ from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
-from ..checks import Array
+from ..checks import as_matrix
 from ..errors import InvalidParameter
-from ..robust import Decisions, RobustProblem, Uncertain
-from ..robust.evaluation import Evaluation, clairvoyant
-from ..robust.realised import realise
-from ..robust.uncertain import uncertain_in
-from .scenario_model import at_outcome, mean_constraint
-from .singletons import Singletons
+from ..predictions import count_rows
+from ..robust import Decisions
+from .known_outcomes import Judged
+from .scenario_model import ScenarioModel, scenario_model
 
 #: What an uncertain constraint must do.
 CONSTRAINTS = ("every", "mean")
 
 
-class WeightedSample:
+class WeightedSample(Judged):
     """A policy that minimises a weighted average of the cost over past outcomes.
 
     Parameters
@@ -45,18 +40,18 @@ class WeightedSample:
 
     Examples
     --------
-    >>> import sublevel as sl
+    >>> import numpy as np, sublevel as sl
     >>> from sublevel.baselines import NearestWeights
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(200, 1))
     >>> demand = 10 * X[:, 0] + rng.normal(size=200)
-    >>> d, x = sl.Uncertain((), name="demand"), cp.Variable(name="order")
+    >>> d, x = sl.Uncertain(1, name="demand"), cp.Variable(1, name="order")
     >>> cost = cp.maximum(4 * (d - x), x - d)
     >>> anywhere = sl.sets.Box([0.0], [10.0])
     >>> problem = sl.RobustProblem(cp.Minimize(cost), [x >= 0], {d: anywhere})
     >>> policy = WeightedSample(problem, NearestWeights(20).fit(X, demand))
-    >>> policy.decide(np.array([[0.2], [0.8]])).value(x).round(1)
-    array([2.8, 8.8])
+    >>> policy.decide(np.array([[0.2], [0.8]])).value(x).ravel().round(1)
+    array([2.6, 8.8])
     """
 
     def __init__(self, problem: Any, weights: Any, constraints: str = "every") -> None:
@@ -74,24 +69,34 @@ class WeightedSample:
         self.problem = problem
         self.weights = weights
         self.constraints = constraints
-        self._compiled: dict[int, Any] = {}
+        # Programs by number of scenarios, which differs from batch to batch.
+        self._models: dict[int, tuple[ScenarioModel, Any]] = {}
 
     def decide(
         self, X: Any, n_jobs: int | None = None, progress: bool = False
     ) -> Decisions:
         """The decision at every row of X; its objective is the average cost."""
         sample = self.weights.sample(X)
-        size = sum(parameter.size for parameter in self._key)
+        (key,) = self.problem.uncertainty
+        size = sum(parameter.size for parameter in key)
         if sample.outcomes.shape[2] != size:
             raise InvalidParameter(
                 f"WeightedSample: the scenarios must have {size} components, as the "
                 f"uncertain parameter, got {sample.outcomes.shape[2]}."
             )
-        policy, points = self._policy(sample.weights.shape[1])
-        parts = {"weights": sample.weights, "mean": sample.mean}
-        for k in range(sample.weights.shape[1]):
-            parts[f"scenario {k}"] = sample.outcomes[:, k]
-        sources = [Singletons(parts[name]) for name in points]
-        rows = np.arange(len(sample.weights))
-        found = policy._over(sources).decide(rows, n_jobs=n_jobs, progress=progress)
-        return self._own(found, sample.mean, X.index if hasattr(X, "iloc") else None)
+        model, policy = self._model(sample.weights.shape[1])
+        found = policy.decide(model.table(sample), n_jobs=n_jobs, progress=progress)
+        index = X.index if hasattr(X, "iloc") else None
+        return replace(self._own(found), certificate={key: None}, index=index)
+
+    def _model(self, count: int) -> tuple[ScenarioModel, Any]:
+        if count not in self._models:
+            model = scenario_model(self.problem, count, self.constraints)
+            self._models[count] = model, model.problem.compile()
+        return self._models[count]
+
+    def _vectors(self, Y: Any, owner: str) -> list[Any]:
+        outcomes = getattr(self.weights, "outcomes_", None)
+        if outcomes is not None:
+            return [outcomes.encode(Y, owner)]
+        return [as_matrix(owner, "Y", Y, (count_rows(Y), None))]

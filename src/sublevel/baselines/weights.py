@@ -2,9 +2,9 @@
 
 Each scheme says how much every past outcome counts at a context:
 
-    nearest   1/k for the k nearest contexts                          (their eq. 2)
-    kernel    K((X_i - X) / bandwidth), divided by the sum            (eq. 3)
-    forest    mean over trees of 1 / leaf size, in the same leaf      (eq. 5)
+    nearest   1/k for the k nearest contexts
+    kernel    K((X_i - X) / bandwidth), divided by the sum
+    forest    mean over trees of 1 / leaf size, in the same leaf
 
 All give `Sample` values: weights and outcomes of a fixed number of scenarios a context.
 """
@@ -200,7 +200,7 @@ class ForestWeights(Weights):
     >>> from sklearn.ensemble import RandomForestRegressor
     >>> X = np.arange(20.0)[:, None]
     >>> Y = np.where(X < 10, 1.0, 5.0)
-    >>> forest = RandomForestRegressor(5, max_depth=1, random_state=0)
+    >>> forest = RandomForestRegressor(5, max_depth=1, bootstrap=False)
     >>> ForestWeights(forest).fit(X, Y).sample([[2.0], [18.0]]).mean.ravel()
     array([1., 5.])
     """

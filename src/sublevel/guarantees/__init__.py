@@ -13,6 +13,8 @@
 against them. `PaperGeneral` is the paper's Theorem 3.1, `PaperFirst` and `PaperLLN` are
 the two inequalities of its Theorem 3.2, which are heuristics and say so.
 
+`certify_cost` bounds what the decisions of a policy fixed in advance will cost.
+
 Modules of plain functions: `mean_bounds` (upper confidence bounds for a mean in
 [0, 1]), `envelope` (the best bound behind Theorem 3.2), `classical` (the ellipsoid and
 predict-then-calibrate) and `divergences` (balls around an observed law).
@@ -33,6 +35,7 @@ from .pac import PAC
 from .paper_bounds import PaperFirst, PaperLLN
 from .paper_general import PaperGeneral
 from .plug_in import PlugIn
+from .post_decision import CostBound, certify_cost
 from .subgaussian import kappa_of_coin, kappa_of_range
 from .theorem_a import TheoremA, TheoremA1, conditional_level
 from .theorem_a3 import TheoremA3
@@ -46,6 +49,7 @@ __all__ = [
     "Calibration",
     "Certificate",
     "ComponentBound",
+    "CostBound",
     "Diagnosis",
     "GroupedCalibration",
     "Guarantee",
@@ -62,6 +66,7 @@ __all__ = [
     "TheoremA3",
     "Weighted",
     "WeightedCalibration",
+    "certify_cost",
     "classical",
     "conditional_level",
     "diagnose",

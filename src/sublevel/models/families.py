@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.linear_model import GammaRegressor, Ridge
+from sklearn.linear_model import Ridge
 
 from ..checks import Array
+from .gamma_line import GammaLine
 from .nix_weigend import nix_weigend
 
 
@@ -88,6 +89,6 @@ class Gamma:
         return y / p
 
     def line(self, penalty: float, total_weight: float) -> Any:
-        """Linear model of log p; scikit-learn's penalty is relative to the mean."""
+        """Linear model of log p."""
         del total_weight
-        return GammaRegressor(alpha=penalty, solver="newton-cholesky")
+        return GammaLine(penalty)

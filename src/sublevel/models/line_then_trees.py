@@ -24,6 +24,9 @@ from .snapping import snap
 #: With fewer rows a tree has too few to split: the line stands alone.
 FEWEST_ROWS = 80
 FIRST_TREES, MOST_TREES = 32, 256
+#: Small trees. The penalty also keeps a leaf of tiny squares from sending the
+#: log-variance, by one Newton step, to where no data are.
+SETTINGS = {"max_leaf_nodes": 8, "min_samples_leaf": 20, "l2_regularization": 5.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,18 +105,12 @@ class LineThenTrees:
 
 def default_mean(random_state: Any) -> LineThenTrees:
     """What stands for mean=None."""
-    settings = {"max_leaf_nodes": 15, "min_samples_leaf": 10, "l2_regularization": 1.0}
-    return LineThenTrees(Squared(), {**settings, "random_state": random_state})
+    return LineThenTrees(Squared(), {**SETTINGS, "random_state": random_state})
 
 
 def default_variance(random_state: Any) -> LineThenTrees:
-    """What stands for variance=None: smaller trees, for squares are noisy.
-
-    The penalty keeps a leaf of tiny squares from sending the log-variance, by one
-    Newton step, to where no data are.
-    """
-    settings = {"max_leaf_nodes": 8, "min_samples_leaf": 20, "l2_regularization": 5.0}
-    settings["random_state"] = random_state
+    """What stands for variance=None."""
+    settings = {**SETTINGS, "random_state": random_state}
     return LineThenTrees(Gamma(), settings, sees_mean=True)
 
 

@@ -182,8 +182,8 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         weight = np.array(as_vector(f"{_OWNER}.fit", "sample_weight", sample_weight, n))
         if (weight < 0).any() or not weight.any():
             raise InvalidParameter(
-                f"{_OWNER}.fit(sample_weight=...) must be at least 0 and not all 0, "
-                f"got a minimum of {weight.min()}."
+                f"{_OWNER}.fit(sample_weight=...) must be at least 0 and not all "
+                f"zero, got {weight.min()} to {weight.max()}."
             )
         return weight
 

@@ -5,11 +5,13 @@
 | `plot_set`          | `set_table`         | a set in two dimensions, its prediction |
 | `calibration_curve` | `calibration_table` | nominal level against realised coverage |
 | `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC  |
+| `plot_comparison`   | `comparison_table`  | regret and violations of policies       |
 
 Every picture takes `ax=` and returns the Axes it drew on. Matplotlib is imported only
 when a picture is drawn.
 """
 
+from .comparison import comparison_table, plot_comparison
 from .outline import plot_set, set_table
 from .promises import (
     budget_curve,
@@ -23,6 +25,8 @@ __all__ = [
     "budget_table",
     "calibration_curve",
     "calibration_table",
+    "comparison_table",
+    "plot_comparison",
     "plot_set",
     "set_table",
 ]

@@ -155,7 +155,9 @@ def signs(written: list[Any]) -> list[Any]:
 def _rules(written: Any) -> list[AffineRule]:
     if isinstance(written, AffineRule):
         return [written]
-    return [rule for argument in written.args for rule in _rules(argument)]
+    # Some of CVXPY's expressions have lists, or whole problems, for arguments.
+    parts = written if isinstance(written, list) else getattr(written, "args", [])
+    return [rule for part in parts for rule in _rules(part)]
 
 
 def _parameters(r: Any) -> tuple[Uncertain, ...]:

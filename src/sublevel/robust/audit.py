@@ -60,8 +60,10 @@ def audit(problem: Any, sets: dict[Any, Any], status: str) -> Decision:
 def _worst_outcome(row: Any, sets: dict[Any, Any], sign: float = 1.0) -> Outcome:
     """The outcome that hurts a row most; any, for what the row does not see."""
     found: Outcome = {}
-    for key, region in sets.items():
-        found |= _by_parameter(key, region.worst_case(sign * row.direction(key)))
+    # What the row sees comes last: keys with lifted functions share parameters.
+    for key in sorted(sets, key=lambda key: key in row.slopes):
+        worst = sets[key].worst_case(sign * row.direction(key))
+        found |= _by_parameter(key, worst)
     return found
 
 

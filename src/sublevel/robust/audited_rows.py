@@ -1,7 +1,7 @@
 """The rows of a problem that an audit looks at, as arrays.
 
 All uncertain rows, and those certain ones that tell what an uncertain auxiliary
-variable is good for: of  max(r @ x, 5) <= 9  the rows  t >= r @ x,  t >= 5  and  t <= 9.
+variable is good for. Of  max(r @ x, 5) <= 9:  t >= r @ x,  t >= 5  and  t <= 9.
 """
 
 from __future__ import annotations

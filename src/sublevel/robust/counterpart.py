@@ -19,14 +19,13 @@ import scipy.sparse as sp
 
 from ..epigraph import Epigraph
 from ..errors import NotRobustifiable
-from .canonical import cone_form
 from .cone_form import ConeForm
-from .exactness import inexact_reason
+from .exactness import exact_form
+from .lifting import lifted_in
+from .refusal import Refusal
 from .running_sums import spelled_out
-from .uncertain import Uncertain, uncertain_in
-
-#: Several uncertain parameters that share one set: their entries, one after another.
-Key = tuple[Uncertain, ...]
+from .uncertain import Key as Key
+from .uncertain import uncertain_in
 
 
 @dataclass(frozen=True)
@@ -93,17 +92,16 @@ class RobustConstraint:
 
 def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
     """The rows of an uncertain constraint; NotRobustifiable where exactness is lost."""
-    if not constraint.is_dcp(dpp=True):
+    try:
+        return _taken_apart(constraint, keys)
+    except Refusal as reason:
         raise NotRobustifiable(
-            f"The constraint {constraint} cannot be made robust: {_not_dpp(constraint)}"
-        )
-    form = cone_form(spelled_out(constraint))
-    reason = inexact_reason(form)
-    if reason is not None:
-        raise NotRobustifiable(
-            f"The constraint {constraint} cannot be made robust: {reason}. "
-            "Rewrite it so that the outcome enters each row once and linearly."
-        )
+            f"The constraint {constraint} cannot be made robust: {reason}"
+        ) from None
+
+
+def _taken_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
+    form = exact_form(spelled_out(constraint), keys)
     certain, rows = [], {"nonneg": list[UncertainRow](), "zero": list[UncertainRow]()}
     uncertain = form.uncertain_rows()
     for cone in form.cones:
@@ -111,10 +109,9 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
             certain.append(cone.constraint)
             continue
         if cone.kind not in rows:
-            raise NotRobustifiable(
-                f"The constraint {constraint} cannot be made robust: a cone "
-                f"({cone.kind}) mentions the uncertain parameter without depending on "
-                "it. Rewrite it without the parameter."
+            raise Refusal(
+                f"a cone ({cone.kind}) mentions the uncertain parameter without "
+                "depending on it. Rewrite it without the parameter."
             )
         for i in range(cone.rows.start, cone.rows.stop):
             if uncertain[i]:
@@ -128,10 +125,11 @@ def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
 def _row(form: ConeForm, index: int, keys: tuple[Key, ...]) -> UncertainRow:
     slopes, entries = {}, {}
     for key in keys:
-        rows = _coefficients(form, index, key)
+        full = key + lifted_in(form, index, key)
+        rows = _coefficients(form, index, full)
         enters = np.flatnonzero(np.diff(rows.indptr))
         if enters.size:
-            slopes[key], entries[key] = form.affine(-rows[enters]), enters
+            slopes[full], entries[full] = form.affine(-rows[enters]), enters
     constant = form.certain(index)
     return UncertainRow(form, index, constant, slopes, entries)
 
@@ -145,18 +143,3 @@ def _coefficients(form: ConeForm, index: int, key: Key) -> Any:
         for parameter in key
     ]
     return sp.vstack(terms, format="csr")
-
-
-def _not_dpp(constraint: Any) -> str:
-    """Why CVXPY does not see the outcome enter linearly, and what to do."""
-    if not constraint.is_dcp():
-        return (
-            "CVXPY does not know it to be convex (DCP). See cvxpy.org for the rules, "
-            "and declare signs: sl.Uncertain(..., nonneg=True)."
-        )
-    return (
-        "the uncertain parameter does not enter linearly (DPP). Multiply it with "
-        "variables and constants only, not with an affine rule, which depends on the "
-        "outcome already; give an ordinary parameter that multiplies it "
-        "a constant value instead."
-    )

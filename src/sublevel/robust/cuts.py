@@ -7,8 +7,9 @@ from typing import Any
 
 import cvxpy as cp
 
-from ..checks import require_positive
+from ..checks import require_level, require_positive
 from ..errors import InvalidParameter
+from .audit import TOLERANCE as AUDIT_TOLERANCE
 from .audit import audit
 from .counterpart import Key
 from .cutting import Cutting, Loop
@@ -25,8 +26,11 @@ class Cuts:
     Parameters
     ----------
     tolerance : float, default 1e-7
-        Relative violation at which a row counts as protected, and relative gap of the
-        integer masters.
+        Relative violation at which a row counts as protected; at most 1e-5, what the
+        audit lets pass.
+    gap : float, default 1e-7
+        Relative gap to which masters with integer variables are solved. A larger one
+        is faster; `decision.gap` says how far from the optimum the decision can be.
     max_rounds : int, default 500
         When they run out, the decision is the best robust one found, if there was
         one. Its status is "stopped_early", and its `gap` says how far from the
@@ -49,11 +53,18 @@ class Cuts:
     """
 
     tolerance: float = 1e-7
+    gap: float = 1e-7
     max_rounds: int = 500
     scenarios: Any = None
 
     def __post_init__(self) -> None:
         require_positive("Cuts", tolerance=self.tolerance, max_rounds=self.max_rounds)
+        require_level("Cuts", gap=self.gap)
+        if self.tolerance > AUDIT_TOLERANCE:
+            raise InvalidParameter(
+                f"Cuts(tolerance=...) must be at most {AUDIT_TOLERANCE:g}, or the "
+                f"decision fails its audit, got {self.tolerance}."
+            )
         if self.max_rounds != int(self.max_rounds):
             raise InvalidParameter(
                 f"Cuts(max_rounds=...) must be an integer, got {self.max_rounds!r}."
@@ -89,7 +100,7 @@ def _master(problem: Any, sets: dict[Key, Any], cuts: Cuts, solver: str | None) 
     """HiGHS itself where the model is linear, CVXPY where it is curved."""
     model = _linear(problem, sets) if solver in (None, "HIGHS") else None
     if model is not None:
-        return LinearMaster(model, cuts.tolerance)
+        return LinearMaster(model, cuts.gap)
     solver = solver or ("HIGHS" if problem._is_mixed_integer else "CLARABEL")
     goal, certain = problem._bounded_goal(), problem._all_certain(sets)
     return CvxpyMaster(goal, certain, problem._rows(), solver)

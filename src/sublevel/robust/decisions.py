@@ -86,8 +86,8 @@ class Decisions:
     ----------
     status : strings of shape (n,): "optimal", or why there is no decision to use
         ("infeasible", "unbounded", "unbounded_set", "empty_set",
-        "invalid_prediction", "solver_failed", "audit_failed"; of cutting planes,
-        "stopped_early")
+        "invalid_prediction", "outside_domain", "solver_failed", "audit_failed"; of
+        cutting planes, "stopped_early"; "fallback" where one was declared)
     objective : shape (n,), worst case of the objective; nan where there is none
     audit : Audits
     certificate : what is promised: the Certificate of the only set, of several a dict

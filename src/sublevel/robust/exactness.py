@@ -1,104 +1,210 @@
-"""Whether cone rows can be made robust one by one without giving anything away.
+"""Whether layers can be made robust row by row without giving anything away.
 
-CVXPY writes a constraint as rows with auxiliary variables: t >= piece for a maximum,
-say. Made robust row by row, the auxiliary variables are fixed before the outcome is
-known, which is always safe, and exact as long as no row depends on the outcome twice:
-through its own coefficients, or through auxiliary variables that depend on it.
+The variables that bound something uncertain are fixed before the outcome is known. That
+is always safe, and exact as long as no row, and no curve, meets the same uncertain key
+twice: through its own coefficients, or through such variables. Nature then makes each
+of them worst at the same time.
 
-    max(r @ x, r @ z) <= 1            exact: t depends on r, and 1 - t >= 0 uses only t
-    r @ x + max(r @ x, r @ z) <= 1    not exact: one row uses r and t, both uncertain
+    max(r @ x, r @ z) <= 1            exact: one bound depends on r, the row has no more
+    exp(r @ x) + exp(q @ x) <= 1      exact: r and q are in sets of their own
+    r @ x + max(r @ x, r @ z) <= 1    not exact: the row sees r, and a bound that does
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from .canonical import cone_form
 from .cone_form import ConeForm
 from .equalities import absorbed
+from .lifting import Lifted
+from .refusal import Refusal
+from .rewriting import Curve, Step, assembled, layers
+from .uncertain import Key, Uncertain
+
+#: Numbers of the keys something depends on.
+Keys = frozenset[int]
+
+NOTHING: Keys = frozenset()
+
+WAY_OUT = "Rewrite it so that the outcome enters each row once and linearly."
 
 
-def inexact_reason(form: ConeForm) -> str | None:
-    """Why the rows cannot be made robust exactly, or None if they can."""
+def exact_form(constraint: Any, keys: tuple[Key, ...]) -> ConeForm:
+    """Cone rows that are the constraint for every outcome, each made robust alone.
+
+    Raises Refusal where there are none.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> r, x = Uncertain(2, name="r"), cp.Variable(2)
+    >>> form = exact_form(cp.exp(r @ x) <= 3, ((r,),))
+    >>> sorted({cone.kind for cone in form.cones}), int(form.uncertain_rows().sum())
+    (['ExpCone', 'nonneg'], 1)
+    """
+    _require_dcp(constraint)
+    steps = layers(constraint, keys)
+    if len(steps) > 1:
+        _Reach(keys).follow(steps)
+    written = assembled(steps)
+    for layer in written:
+        _require_dpp(layer)
+    form = cone_form(*written)
+    _require_linear(form)
+    own = {variable.id for variable in constraint.variables()}
+    known = frozenset(variable.id for variable, _ in form.columns)
+    return replace(form, auxiliary=known - own)
+
+
+class _Reach:
+    """Which keys each entry of the bounding variables depends on."""
+
+    def __init__(self, keys: tuple[Key, ...]) -> None:
+        self._number = {p.id: k for k, key in enumerate(keys) for p in key}
+        self._known: dict[int, list[Keys]] = {}
+
+    def follow(self, steps: list[Step]) -> None:
+        """Raise Refusal where a row or a curve meets a key twice."""
+        for step in steps:
+            if isinstance(step, Curve):
+                self._known[step.variable.id] = self._curve(step)
+                continue
+            _require_dpp(step.constraint)
+            form = cone_form(step.constraint)
+            seen = self._rows(form)
+            if step.variable is not None:
+                self._known[step.variable.id] = _by_entry(form, step.variable, seen)
+
+    def _curve(self, step: Curve) -> list[Keys]:
+        """Keys of each entry of a curve, given those of its arguments."""
+        size = step.variable.size
+        places = [self._entries(step, bounds) for bounds in step.arguments]
+        if step.elementwise:
+            groups = [[p[min(k, len(p) - 1)] for p in places] for k in range(size)]
+        else:
+            groups = [[keys for place in places for keys in place]]
+        if not step.joint:
+            for group in groups:
+                _require_apart(group)
+        found = [NOTHING.union(*group) for group in groups]
+        return found if step.elementwise else found * size
+
+    def _entries(self, step: Curve, bounds: tuple[Any, ...]) -> list[Keys]:
+        """Keys of each entry of an argument, whichever end of it is worst."""
+        ends = zip(*(self._known[bound.id] for bound in bounds), strict=True)
+        found = [NOTHING.union(*keys) for keys in ends]
+        if step.elementwise and len(found) not in (1, step.variable.size):
+            return [NOTHING.union(*found)]
+        return found
+
+    def _rows(self, form: ConeForm) -> list[Keys]:
+        """Keys of each row of a layer."""
+        own: list[set[int]] = [set() for _ in range(form.constant.shape[0])]
+        columns = self._columns(form)
+        for parameter, terms in form.parameters.items():
+            if isinstance(parameter, Uncertain):
+                if any(columns.get(c) for c in terms.column.tolist()):
+                    raise Refusal(
+                        "an uncertain coefficient multiplies something that depends on "
+                        "the outcome already. " + WAY_OUT
+                    )
+                for i in np.unique(terms.row).tolist():
+                    own[i].add(self._key(parameter))
+        found = []
+        for i, keys in enumerate(own):
+            used = [columns[c] for c in _columns_of(form, i) if c in columns]
+            _require_apart([frozenset(keys), *used])
+            found.append(frozenset(keys).union(*used))
+        return found
+
+    def _columns(self, form: ConeForm) -> dict[int, Keys]:
+        """Column -> keys, for the columns of known variables that depend on any."""
+        return {
+            column: keys
+            for variable, columns in form.columns
+            for column, keys in zip(
+                range(columns.start, columns.stop),
+                self._known.get(variable.id, ()),
+                strict=False,
+            )
+            if keys
+        }
+
+    def _key(self, parameter: Uncertain) -> int:
+        known = parameter.key[0] if isinstance(parameter, Lifted) else parameter
+        return self._number[known.id]
+
+
+def _require_dcp(constraint: Any) -> None:
+    """Refuse a constraint that is not convex in the decision at a given outcome."""
+    if not constraint.is_dcp():
+        raise Refusal(
+            "CVXPY does not know it to be convex (DCP). See cvxpy.org for the rules, "
+            "and declare signs: sl.Uncertain(..., nonneg=True)."
+        )
+
+
+def _require_dpp(layer: Any) -> None:
+    """Refuse a layer that CVXPY does not see to be linear in the parameters."""
+    if not layer.is_dcp():
+        raise Refusal(
+            "it depends on the outcome in a convex way. What multiplies a variable "
+            "must be a linear function of the outcome, or a concave one (times "
+            "something nonneg, where nature wants it large)."
+        )
+    if not layer.is_dcp(dpp=True):
+        raise Refusal(
+            "the uncertain parameter does not enter linearly (DPP). Multiply it with "
+            "variables and constants only, not with an affine rule, which depends on "
+            "the outcome already; give an ordinary parameter that multiplies it a "
+            "constant value instead; write 1 / y as cp.inv_pos(y)."
+        )
+
+
+def _require_linear(form: ConeForm) -> None:
+    """Refuse uncertain data in a cone, and in an equality that nothing answers to."""
     uncertain = form.uncertain_rows()
     for cone in form.cones:
         if not uncertain[cone.rows].any():
             continue
         if cone.kind == "zero" and not absorbed(form, cone.rows):
-            return (
+            raise Refusal(
                 "an equality with uncertain coefficients fails for some outcome, "
-                "unless a decision answers to it (sl.affine_rule)"
+                "unless a decision answers to it (sl.affine_rule)."
             )
         if cone.kind not in ("nonneg", "zero"):
-            return (
+            raise Refusal(
                 f"uncertain data inside a cone ({cone.kind}): its worst case is not a "
-                "convex problem"
+                "convex problem. " + WAY_OUT
             )
-    return _depends_twice(form, uncertain)
 
 
-def _depends_twice(form: ConeForm, uncertain: Any) -> str | None:
-    """Follow the outcome through the auxiliary variables, innermost first."""
-    auxiliary = _auxiliary_columns(form)
-    tainted = np.zeros(form.constant.shape[1], dtype=bool)
-    groups = sorted(_groups(form), key=lambda group: _newest(group, auxiliary))
-    for rows, signs in groups:
-        defined = _defined(signs, auxiliary)
-        used = (signs != 0) & tainted & ~defined
-        sources = int(uncertain[rows].any()) + int(used.sum())
-        if sources > 1:
-            return (
+def _by_entry(form: ConeForm, variable: Any, seen: list[Keys]) -> list[Keys]:
+    """Keys of each entry of a variable, from those of the rows that bound it."""
+    (columns,) = (c for v, c in form.columns if v.id == variable.id)
+    rows = form.constant[:, columns].tocsc()
+    spans = pairwise(rows.indptr.tolist())
+    return [NOTHING.union(*(seen[i] for i in rows.indices[a:b])) for a, b in spans]
+
+
+def _columns_of(form: ConeForm, row: int) -> set[int]:
+    """The variables' columns in a row, whatever certain numbers multiply them."""
+    found = set(np.flatnonzero(form.constant[[row]].toarray()[0]).tolist())
+    return found.union(*(t.column.tolist() for _, t in form.ordinary(row)))
+
+
+def _require_apart(sources: Iterable[Keys]) -> None:
+    seen: set[int] = set()
+    for keys in sources:
+        if seen & keys:
+            raise Refusal(
                 "it depends on the outcome in a convex way, or in several places that "
-                "nature could not all make worst at once"
+                "nature could not all make worst at once. " + WAY_OUT
             )
-        if sources == 1:
-            tainted |= defined
-    return _curved(form, tainted)
-
-
-def _curved(form: ConeForm, tainted: Any) -> str | None:
-    """A maximum of uncertain pieces may be compared and added, not bent further."""
-    for cone in form.cones:
-        columns = np.abs(form.constant[cone.rows]).sum(axis=0) > 0
-        if cone.kind != "nonneg" and (columns & tainted).any():
-            return (
-                f"a curved function ({cone.kind}) meets something that depends on the "
-                "outcome (give a curved part that is certain a variable, and a "
-                "constraint, of its own)"
-            )
-    return None
-
-
-def _groups(form: ConeForm) -> list[tuple[Any, Any]]:
-    """(row, sign of each column) of every linear row."""
-    pattern = form.constant.tocsr()
-    return [
-        (np.array([i]), np.sign(pattern[[i]].toarray()[0]))
-        for cone in form.cones
-        if cone.kind == "nonneg"
-        for i in range(cone.rows.start, cone.rows.stop)
-    ]
-
-
-def _auxiliary_columns(form: ConeForm) -> Any:
-    """Age of each column's auxiliary variable, 0 for the user's own: (columns,)."""
-    ages = np.zeros(form.constant.shape[1])
-    for variable, columns in form.columns:
-        if variable.id in form.auxiliary:
-            ages[columns] = variable.id
-    return ages
-
-
-def _newest(group: tuple[Any, Any], auxiliary: Any) -> float:
-    """Age of what the row defines; the constraint itself comes last."""
-    defined = _defined(group[1], auxiliary)
-    return float(auxiliary[defined].max()) if defined.any() else np.inf
-
-
-def _defined(signs: Any, auxiliary: Any) -> Any:
-    """The auxiliary variables a row bounds from below: those with a positive sign.
-
-    Any of them may react to the outcome.
-    """
-    return (signs > 0) & (auxiliary > 0)
+        seen |= keys

@@ -20,16 +20,16 @@ class LinearMaster:
     Parameters
     ----------
     model : LinearModel
-    tolerance : float
+    gap : float
         Relative gap at which branch and bound may stop.
     """
 
-    def __init__(self, model: LinearModel, tolerance: float) -> None:
+    def __init__(self, model: LinearModel, gap: float) -> None:
         self._model = model
         self._constants = [row.constant() for row in model.rows]
         lower, upper, *certain = model.certain()
         goal = model.goal, model.sign
-        self._program = LiveHighs(lower, upper, model.integer, *goal, tolerance)
+        self._program = LiveHighs(lower, upper, model.integer, *goal, gap)
         self._program.add_rows(*certain)
         # A solution has a one at its end, a ray a zero: constants vanish at infinity.
         self._point = np.zeros(model.width + 1)

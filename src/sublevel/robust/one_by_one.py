@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import EmptySet, SolverFailed, Unbounded
+from ..errors import EmptySet, OutsideDomain, SolverFailed, Unbounded
 from .chunk import ChunkResult
 from .decision import Decision
 from .gathering import Gathering
@@ -18,6 +18,7 @@ TROUBLES = {
     Unbounded: "unbounded_set",
     EmptySet: "empty_set",
     SolverFailed: "solver_failed",
+    OutsideDomain: "outside_domain",
 }
 
 

@@ -14,6 +14,7 @@ from .compiling import Compiled, compile_counterpart
 from .cone_program import Uncompilable
 from .contexts import parts_of
 from .cuts import Cuts
+from .lifted_set import bends_outcome
 from .sets_at import is_predicted, set_at
 from .slots import FixedSet, SlotSet, example, example_of, slot_set
 
@@ -95,6 +96,8 @@ def _obstacle(
         return f"the solver is {solver}"
     if problem._is_mixed_integer:
         return "some variables are integer"
+    if bends_outcome(problem._rows()):
+        return "a constraint bends the outcome"
     parts = [loss for found in losses.values() for loss in found]
     if not all(getattr(loss, "has_slots", False) for loss in parts):
         return "a set has labels, or a loss of the user's own"

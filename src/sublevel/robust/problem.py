@@ -18,12 +18,14 @@ from .cuts import Cuts, decide_by_cuts
 from .decision import Decision
 from .equalities import holding
 from .largest_budget import LargestBudget, largest_budget
+from .lifted_set import with_lifted
 from .linear_model import LinearModel, linear_model
 from .policy import Policy
 from .sets_at import set_at
 from .solving import solve_checked
 from .support_bound import row_bound, support_bound
 from .uncertain import Uncertain, uncertain_in
+from .written import check_model
 
 
 class RobustProblem:
@@ -52,6 +54,7 @@ class RobustProblem:
     def __init__(
         self, objective: Any, constraints: list[Any], uncertainty: dict[Any, Any]
     ) -> None:
+        check_model(objective, constraints)
         self.objective = objective
         self.constraints = [*constraints, *signs([objective, *constraints])]
         self.uncertainty = {_as_key(key): value for key, value in uncertainty.items()}
@@ -120,6 +123,7 @@ class RobustProblem:
     def _decide(
         self, sets: dict[Key, Any], engine: str | Cuts, solver: str | None
     ) -> Decision:
+        sets = with_lifted(sets, self._rows())
         integer = self._is_mixed_integer
         if engine == "auto" and (integer or not self._has_dual(sets)):
             engine = "cuts"

@@ -144,7 +144,7 @@ def _plain(
 ) -> tuple[PlainRow, ...] | None:
     rows = [(row, False) for row in part.rows]
     rows += [(row, True) for row in part.equalities]
-    if any(row.form.auxiliary for row, _ in rows):
+    if any(row.form.auxiliary or row.slopes.keys() - numbers for row, _ in rows):
         return None
     return tuple(_plain_row(row, equal, numbers, goal) for row, equal in rows)
 

@@ -42,13 +42,18 @@ def _distance(kind: str, extent: float, part: Array, size: Array) -> Array:
         return np.asarray(np.max(np.abs(part) / (1 + size), axis=1))
     if kind == "nonneg":
         return np.asarray(np.max(np.maximum(-part, 0.0) / (1 + size), axis=1))
-    outside = {
-        "soc": lambda: np.linalg.norm(part[:, 1:], axis=1) - part[:, 0],
-        "psd": lambda: _semidefinite(part, int(extent)),
-        "exp": lambda: _exponential(*part.T),
-        "power": lambda: _power(*part.T, extent),
-    }[kind]()
-    return np.asarray(np.maximum(outside, 0.0) / (1 + np.max(size, axis=1)))
+    outside = np.maximum(_outside(kind, extent, part), 0.0)
+    return np.asarray(outside / (1 + np.max(size, axis=1)))
+
+
+def _outside(kind: str, extent: float, part: Array) -> Array:
+    """Distance from a curved cone, or less than 0 inside: shape (n,)."""
+    if kind == "soc":
+        return np.asarray(np.linalg.norm(part[:, 1:], axis=1) - part[:, 0])
+    if kind == "psd":
+        return _semidefinite(part, int(extent))
+    x, y, z = part.T
+    return _exponential(x, y, z) if kind == "exp" else _power(x, y, z, extent)
 
 
 def _semidefinite(part: Array, side: int) -> Array:
@@ -67,7 +72,8 @@ def _exponential(x: Array, y: Array, z: Array) -> Array:
         short = level * np.exp(np.minimum(x / level, 700.0)) - top
     long = x - level * np.log(top / level)
     # On the face y = 0 the cone asks for x <= 0 <= z.
-    return np.where(inside, np.minimum(short, long), np.maximum.reduce([x, -y, -z]))
+    face = np.maximum(np.maximum(x, -y), -z)
+    return np.where(inside, np.minimum(short, long), face)
 
 
 def _power(x: Array, y: Array, z: Array, exponent: float) -> Array:
@@ -80,8 +86,8 @@ def _power(x: Array, y: Array, z: Array, exponent: float) -> Array:
             (size / two**b) ** (1 / a) - one,
             (size / one**a) ** (1 / b) - two,
         ]
-    least = np.fmin.reduce(lacks)
-    return np.maximum.reduce([-x, -y, least])
+    least = np.asarray(np.fmin.reduce(lacks))
+    return np.asarray(np.maximum(np.maximum(-x, -y), least))
 
 
 def _rows(block: Varying) -> Array:

@@ -9,6 +9,8 @@ import numpy as np
 from ..checks import Array
 from ..errors import InvalidParameter
 from .counterpart import Key, UncertainRow
+from .lifted_set import LiftedSet
+from .lifting import Lifted
 
 #: One outcome of every key.
 Joint = dict[Key, Array]
@@ -68,14 +70,14 @@ class Scenarios:
             ends = np.cumsum([parameter.size for parameter in key])[:-1]
             pieces = np.split(table, ends, axis=1)
             found.update(zip(key, pieces, strict=True))
-        return found
+        return {p: pieces for p, pieces in found.items() if not isinstance(p, Lifted)}
 
     def _inside(self, given: dict[Any, Any]) -> list[Joint]:
         """The scenarios whose every outcome is in its set.
 
         One outside would protect against what cannot happen.
         """
-        joint = {key: _stacked(key, given) for key in self._sets}
+        joint = {key: _outcomes(key, U, given) for key, U in self._sets.items()}
         lengths = {len(outcomes) for outcomes in joint.values()}
         if len(lengths) > 1:
             raise InvalidParameter(
@@ -85,6 +87,13 @@ class Scenarios:
         inside = [self._sets[key].contains(joint[key]) for key in joint]
         kept = np.flatnonzero(np.all(inside, axis=0))
         return [{key: joint[key][j] for key in joint} for j in kept]
+
+
+def _outcomes(key: Key, region: Any, given: dict[Any, Any]) -> Array:
+    """Outcomes of a key; what functions say of them follows from the outcomes."""
+    if not isinstance(region, LiftedSet):
+        return _stacked(key, given)
+    return region.joined(_stacked(region.key, given))
 
 
 def _stacked(key: Key, given: dict[Any, Any]) -> Array:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import cvxpy as cp
 
+from ..conic import solve_quietly
 from ..errors import InvalidParameter, SolverFailed
 
 
@@ -19,10 +18,7 @@ def solve_checked(problem: cp.Problem, solver: str) -> str:
             f"solver must be one of {cp.installed_solvers()}, got {solver!r}."
         )
     try:
-        with warnings.catch_warnings():
-            # CVXPY warns of an inaccurate solution; below it is an error.
-            warnings.simplefilter("ignore")
-            problem.solve(solver=solver)
+        solve_quietly(problem, solver)
     except cp.error.SolverError as error:
         raise SolverFailed(f"{solver} failed on the robust problem: {error}") from error
     if problem.status not in (cp.OPTIMAL, cp.INFEASIBLE, cp.UNBOUNDED):

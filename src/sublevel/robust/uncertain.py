@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
+
+from ..errors import InvalidParameter
 
 
 class Uncertain(cp.Parameter):  # type: ignore[misc]
@@ -32,7 +35,17 @@ class Uncertain(cp.Parameter):  # type: ignore[misc]
         name: str | None = None,
         nonneg: bool = False,
     ) -> None:
+        sizes = shape if isinstance(shape, tuple | list) else (shape,)
+        if not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
+            raise InvalidParameter(
+                "Uncertain(shape=...) must be (), a positive integer or a tuple of "
+                f"them, got {shape!r}. An outcome has at least one entry."
+            )
         super().__init__(shape, name=name, nonneg=nonneg)
+
+
+#: Several uncertain parameters that share one set: their entries, one after another.
+Key = tuple[Uncertain, ...]
 
 
 def uncertain_in(expression: Any) -> list[Uncertain]:

@@ -104,7 +104,7 @@ def test_numbers_and_labels_together():
 def production(kind, seed):
     """Random plans with all that a linear model may have."""
     rng = np.random.default_rng(seed)
-    n, k = 5, 3
+    n, k = 3, 2
     integer = {"integer": True} if kind == "integer" else {}
     x = cp.Variable((n, 2), bounds=[-1, np.full((n, 2), 4.0)], **integer)
     part = cp.Variable(3, boolean=[(0, 2)]) if kind == "partly" else cp.Variable(3)
@@ -139,7 +139,7 @@ def by_cvxpy(robust, solver):
 
 
 @pytest.mark.parametrize("kind", ["continuous", "integer", "partly"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_linear_master_agrees_with_cvxpy(kind, seed):
     robust, price = production(kind, seed)
     solver = "CLARABEL" if kind == "continuous" else "HIGHS"
@@ -285,13 +285,13 @@ def test_the_best_robust_decision_on_the_way_is_kept_not_the_last():
     assert -region.support(-w.value) == pytest.approx(found[-1])
 
 
-@pytest.mark.parametrize("engine", ["linear", "curved"])
-def test_stopped_early_without_a_robust_decision(engine):
+@pytest.mark.parametrize("master", ["linear", "curved"])
+def test_stopped_early_without_a_robust_decision(master):
     """With an uncertain constraint the masters before the last break it."""
-    a, x = Uncertain(4, name="a"), cp.Variable(4)
-    region = sl.sets.Ellipsoid(np.ones(4), radius=1.0)
+    a, x = Uncertain(3, name="a"), cp.Variable(3)
+    region = sl.sets.Ellipsoid(np.ones(3), radius=1.0)
     limits = [a @ x <= 1, x <= 3, x >= -3]
-    limits += [cp.norm(x) <= 9] if engine == "curved" else []
+    limits += [cp.norm(x) <= 9] if master == "curved" else []
     robust = RobustProblem(cp.Maximize(cp.sum(x) + x[0]), limits, {a: region})
     early = robust.solve(engine=Cuts(max_rounds=2))
     assert early.status == "stopped_early"
@@ -302,20 +302,20 @@ def test_stopped_early_without_a_robust_decision(engine):
     assert early.bound > best
     with pytest.raises(InvalidParameter, match="no value"):
         early.value(x)
-    assert robust.solve(engine="cuts").objective == pytest.approx(best, abs=1e-5)
 
 
 def test_the_bound_of_an_integer_master_is_that_of_branch_and_bound():
     rng = np.random.default_rng(0)
-    region = sl.sets.Ellipsoid(rng.uniform(1, 2, size=30), 0.3, 2.0)
-    a, x = Uncertain(30, name="a"), cp.Variable(30, boolean=True)
-    value = rng.uniform(1, 2, size=30)
-    robust = RobustProblem(cp.Maximize(value @ x), [a @ x <= 20], {a: region})
+    region = sl.sets.Ellipsoid(rng.uniform(1, 2, size=14), 0.3, 2.0)
+    a, x = Uncertain(14, name="a"), cp.Variable(14, boolean=True)
+    value = rng.uniform(1, 2, size=14)
+    robust = RobustProblem(cp.Maximize(value @ x), [a @ x <= 9], {a: region})
     exact = robust.solve()
-    rough = robust.solve(engine=Cuts(tolerance=0.03))
+    rough = robust.solve(engine=Cuts(gap=0.1))
     assert exact.gap < 1e-6
+    assert rough.status == "optimal"
     assert rough.objective <= exact.objective + 1e-9 <= rough.bound + 1e-6
-    assert rough.gap < 0.04
+    assert 1e-4 < rough.gap < 0.12
 
 
 # -- scenarios -------------------------------------------------------------------------
@@ -357,7 +357,7 @@ def test_scenarios_of_several_parameters_and_rows():
     assert again.rounds < first.rounds
     shapes = {p.name(): found.shape for p, found in first.scenarios.items()}
     assert shapes["a"][0] == shapes["b"][0]
-    assert (shapes["a"][1], shapes["b"][1]) == (15, 5)
+    assert (shapes["a"][1], shapes["b"][1]) == (6, 3)
 
 
 def test_shared_sets_keep_scenarios_together():
@@ -379,6 +379,8 @@ def test_shared_sets_keep_scenarios_together():
         (lambda r: Cuts(scenarios={}), "must have outcomes of 'r'"),
         (lambda r: Cuts(scenarios={r: np.ones(2)}), r"shape \(n, 2\)"),
         (lambda r: Cuts(tolerance=0.0), "must be a positive number"),
+        (lambda r: Cuts(tolerance=1e-4), "fails its audit"),
+        (lambda r: Cuts(gap=1.0), "strictly between 0 and 1"),
         (lambda r: Cuts(max_rounds=0), "must be a positive number"),
         (lambda r: Cuts(max_rounds=1.5), "must be an integer"),
     ],

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from sublevel.robust.canonical import cone_program
 from sublevel.robust.cone_program import ConeProgram, Uncompilable, fill
@@ -20,12 +21,21 @@ def parametrised():
     norm = cp.norm(cp.multiply(r, x))
     yield a, r, cp.Problem(cp.Minimize(a @ x + norm), [cp.sum(x) == 1])
     yield a, r, cp.Problem(cp.Maximize(a @ x - cp.sum_squares(x) + r[0]), [x <= r])
-    yield a, r, cp.Problem(cp.Minimize(cp.sum(x)), [a @ x + norm >= 1 + a[1], x <= 5])
-    yield a, r, cp.Problem(
-        cp.Minimize(cp.sum(cp.exp(x)) + r @ x), [cp.PowCone3D(x[0], x[1], a[2], 0.3)]
+    yield a, r, cp.Problem(cp.Minimize(cp.sum(x)), [a @ x - norm / 9 >= a[1], x <= 5])
+    yield (
+        a,
+        r,
+        cp.Problem(
+            cp.Minimize(cp.sum(cp.exp(x)) + r @ x),
+            [cp.PowCone3D(x[0], x[1], a[2], 0.3)],
+        ),
     )
-    yield a, r, cp.Problem(
-        cp.Minimize(cp.trace(X) + a @ x), [X + r[0] * np.eye(2) >> np.ones((2, 2))]
+    yield (
+        a,
+        r,
+        cp.Problem(
+            cp.Minimize(cp.trace(X) + a @ x), [X + r[0] * np.eye(2) >> np.ones((2, 2))]
+        ),
     )
 
 
@@ -84,8 +94,6 @@ EXTENT = {"psd": 2, "power": 0.3}
 
 def alone(kind, slack):
     """A program whose only cone has a given slack at x = 0."""
-    import scipy.sparse as sp
-
     n = len(slack)
     table = sp.csr_array(np.array(slack)[:, None])
     nothing = sp.csr_array((0, 1))
@@ -113,7 +121,9 @@ def test_residuals_see_every_kind_of_cone(kind, step):
     assert not nan <= 1e-5
 
 
-@pytest.mark.parametrize("slack", [[-1.0, 0.0, 1.0], [-5.0, 1e-9, 0.0], [-30.0, 1.0, 0.0]])
+@pytest.mark.parametrize(
+    "slack", [[-1.0, 0.0, 1.0], [-5.0, 1e-9, 0.0], [-30.0, 1.0, 0.0]]
+)
 def test_the_face_of_the_exponential_cone_is_no_error(slack):
     found = residuals(fill(alone("exp", slack), np.ones(1), {}), np.zeros((1, 1)), 1e-5)
     assert found[0] < 1e-8
@@ -122,7 +132,9 @@ def test_the_face_of_the_exponential_cone_is_no_error(slack):
 def test_the_tip_of_the_power_cone_is_no_error():
     """A rounding of 1e-10 in x looks like 1e-5 in z."""
     slack = [0.0, 1.0, 1e-6]
-    found = residuals(fill(alone("power", slack), np.ones(1), {}), np.zeros((1, 1)), 1e-5)
+    found = residuals(
+        fill(alone("power", slack), np.ones(1), {}), np.zeros((1, 1)), 1e-5
+    )
     assert found[0] < 1e-8
 
 

@@ -93,7 +93,7 @@ def test_a_model_with_a_spread_that_the_loss_does_not_need():
 
 def test_predictions_in_place_of_covariates():
     rng = np.random.default_rng(6)
-    r, w, problem = portfolio(calibrated("gaussian", DIM, rng), DIM)
+    _, w, problem = portfolio(calibrated("gaussian", DIM, rng), DIM)
     X, policy = contexts(4, DIM, rng), problem.compile()
     said = sl.Prediction(X[:, :DIM], X[:, DIM:])
     for given in (said, {"r": said}):

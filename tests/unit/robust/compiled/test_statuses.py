@@ -40,7 +40,8 @@ def test_infeasible_contexts(rng):
     found = assert_as_solved(problem, X)
     assert found.status[[0, 4, 8]].tolist() == ["infeasible"] * 3
     undisturbed(problem, X, found, np.array([1, 2, 3, 5, 6, 7]))
-    assert found[0].audit is None and np.isnan(found[0].objective)
+    assert found[0].audit is None
+    assert np.isnan(found[0].objective)
 
 
 def test_unbounded_contexts(rng):

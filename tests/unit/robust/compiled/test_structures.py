@@ -56,7 +56,9 @@ def test_matrices_are_read_column_by_column(rng):
     A, x = sl.Uncertain((2, 3), name="A"), cp.Variable((3, 2), name="x", nonneg=True)
     sets = calibrated("gaussian", 6, rng)
     problem = sl.RobustProblem(
-        cp.Maximize(cp.sum(x) + x[0, 1]), [A @ x <= np.array([[5, 6], [7, 8.0]])], {A: sets}
+        cp.Maximize(cp.sum(x) + x[0, 1]),
+        [A @ x <= np.array([[5, 6], [7, 8.0]])],
+        {A: sets},
     )
     found = assert_as_solved(problem, contexts(3, 6, rng))
     worst, value = found.worst_case(A), found.value(x)
@@ -127,7 +129,9 @@ def test_pieces_in_constraints_tell_the_slack_of_what_was_written(rng):
     r, x = sl.Uncertain(2, name="r"), cp.Variable(2, nonneg=True)
     sets, X = calibrated("gaussian", 2, rng), contexts(3, 2, rng)
     loose, tight = cp.maximum(r @ x, 1) <= 1000, cp.maximum(r[0] * x[0], -5) <= 4
-    problem = sl.RobustProblem(cp.Maximize(cp.sum(x)), [loose, x[1] <= 3, tight], {r: sets})
+    problem = sl.RobustProblem(
+        cp.Maximize(cp.sum(x)), [loose, x[1] <= 3, tight], {r: sets}
+    )
     found = assert_as_solved(problem, X)
     assert (found.audit.binding == 1).all()
     worst = found.worst_case(r)[:, 0] * found.value(x)[:, 0]
@@ -171,7 +175,10 @@ def test_structured_parameters_go_one_by_one(rng):
     p, q = cp.Parameter(nonneg=True, value=1.5), cp.Parameter(nonneg=True, value=2.0)
     sets, X = calibrated("gaussian", 2, rng), contexts(2, 2, rng)
     goal = cp.Maximize(r @ w)
-    for limit, why in ((cp.sum(K @ w) <= 1, "symmetric"), (p * q * cp.sum(w) <= 1, "DPP")):
+    for limit, why in (
+        (cp.sum(K @ w) <= 1, "symmetric"),
+        (p * q * cp.sum(w) <= 1, "DPP"),
+    ):
         problem = sl.RobustProblem(goal, [limit], {r: sets})
         assert_as_solved(problem, X, compiled=False)
         assert why in problem.compile().one_by_one
@@ -232,4 +239,6 @@ def test_equalities_that_a_rule_answers_to(rng):
     found = assert_as_solved(problem, X)
     for i, rule in enumerate(found.value(rest)):
         outcome = sets.predict_set(X[i : i + 1])[0].worst_case([1.0, -2.0])
-        np.testing.assert_allclose(found.value(make)[i] + rule(outcome), outcome, atol=1e-5)
+        np.testing.assert_allclose(
+            found.value(make)[i] + rule(outcome), outcome, atol=1e-5
+        )

@@ -15,7 +15,9 @@ SIZES = [1.0, 1e-8, 1e3, 1e-4, 1e8, 1e-2, 1e6, 1.0, 1e-6, 1e8]
 
 def flow(sets):
     c, f = sl.Uncertain(DIM), cp.Variable(DIM, nonneg=True)
-    return sl.RobustProblem(cp.Minimize(c @ f), [f[0] + f[1] == 1, f[2] == f[0]], {c: sets})
+    return sl.RobustProblem(
+        cp.Minimize(c @ f), [f[0] + f[1] == 1, f[2] == f[0]], {c: sets}
+    )
 
 
 def pieces(sets):
@@ -107,7 +109,7 @@ def test_order_and_chunks_do_not_matter():
 def test_exponents_worked_by_hand():
     """Minimise location'w + t over |reach w| <= t: t is in the outcome's unit."""
     rng = np.random.default_rng(44)
-    r, w, problem = portfolio(calibrated("gaussian", DIM, rng), DIM)
+    _, w, problem = portfolio(calibrated("gaussian", DIM, rng), DIM)
     program = problem.compile()._prepared._compiled.program
     units = find_units(program)
     assert units.goal == 1
@@ -115,7 +117,9 @@ def test_exponents_worked_by_hand():
     assert sorted(units.columns) == [0] * DIM + [1]
     cover = covering(calibrated("gaussian", DIM, rng)).compile()._prepared._compiled
     assert cover.units.goal == -1
-    assert cover.units.scale({"0.0.location": np.array([[3.9, -0.1], [0.0, 0.0]])}).tolist() == [4.0, 1.0]
+    assert cover.units.scale(
+        {"0.0.location": np.array([[3.9, -0.1], [0.0, 0.0]])}
+    ).tolist() == [4.0, 1.0]
 
 
 def test_no_units_where_the_model_compares_outcomes_with_constants():

@@ -1,0 +1,131 @@
+"""Policies that are not robust problems themselves, judged on known outcomes alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, as_matrix
+from ..errors import InvalidParameter
+from ..predictions import count_rows
+from ..robust import Decisions, RobustProblem
+from ..robust.evaluation import Evaluation, clairvoyant, evaluate_on
+from ..robust.known import Known
+from .pinned import Columns
+
+
+class Judged(ABC):
+    """What a policy of another kind needs to be evaluated like a Policy."""
+
+    problem: Any
+
+    @abstractmethod
+    def decide(
+        self, X: Any, n_jobs: int | None = None, progress: bool = False
+    ) -> Decisions:
+        """The decision at every row of X."""
+
+    @abstractmethod
+    def _vectors(self, Y: Any, owner: str) -> list[Array]:
+        """Outcome vectors, shape (n, m), for each key of the problem."""
+
+    def evaluate(self, X: Any, Y: Any, n_jobs: int | None = None) -> Evaluation:
+        """What the decisions are worth at known outcomes, as for a Policy.
+
+        A violation is a broken constraint, or a cost above the one announced. No such
+        policy promises against that; the rate says how often it would be wrong to.
+        """
+        owner = f"{type(self).__name__}.evaluate"
+        vectors = self._vectors(Y, owner)
+        if count_rows(X) != len(vectors[0]):
+            raise InvalidParameter(
+                f"{owner}: X and Y must have as many rows, got {count_rows(X)} and "
+                f"{len(vectors[0])}."
+            )
+        known = Known(list(self.problem.uncertainty), [], [], vectors)
+        best = clairvoyant(self.problem, vectors, n_jobs)
+        return evaluate_on(self, self._seen(X, Y), known, best, n_jobs)
+
+    def _seen(self, X: Any, Y: Any) -> Any:
+        """What the policy decides by."""
+        del Y
+        return X
+
+    def _own(self, decisions: Decisions) -> Decisions:
+        """The decisions, without variables and outcomes that are not the user's."""
+        model = cp.Problem(self.problem.objective, self.problem.constraints)
+        known = {variable.id for variable in model.variables()}
+        kept = {name: v for name, v in decisions.variables.items() if name.id in known}
+        return replace(decisions, variables=kept, outcomes={})
+
+
+class Clairvoyant(Judged):
+    """Decides as if the outcome were known: nobody can do better.
+
+    `decide` takes the outcomes in place of covariates.
+
+    Parameters
+    ----------
+    problem : RobustProblem
+        Its objective and constraints are used, its sets are not.
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> r, w = sl.Uncertain(2, name="returns"), cp.Variable(2, nonneg=True)
+    >>> U = sl.sets.Box([0.0, 0.0], [1.0, 1.0])
+    >>> problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: U})
+    >>> Clairvoyant(problem).decide(np.array([[0.1, 0.4], [0.3, 0.2]])).objective
+    array([0.4, 0.3])
+    """
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        widths = [sum(p.size for p in key) for key in problem.uncertainty]
+        ends = np.cumsum(widths).tolist()
+        self._widths = widths
+        points = {
+            key: Columns(end - width, end)
+            for key, width, end in zip(problem.uncertainty, widths, ends, strict=True)
+        }
+        known = RobustProblem(problem.objective, problem.constraints, points)
+        self._policy = known.compile()
+
+    def decide(
+        self, X: Any, n_jobs: int | None = None, progress: bool = False
+    ) -> Decisions:
+        """The best decision at every outcome, a row of X each.
+
+        For several uncertain parameters X is a dict by name.
+        """
+        table = np.hstack(self._vectors(X, "Clairvoyant.decide"))
+        found = self._policy.decide(table, n_jobs=n_jobs, progress=progress)
+        return self._own(found)
+
+    def _seen(self, X: Any, Y: Any) -> Any:
+        del X
+        return Y
+
+    def _vectors(self, Y: Any, owner: str) -> list[Array]:
+        names = [", ".join(p.name() for p in key) for key in self.problem.uncertainty]
+        if not isinstance(Y, dict):
+            Y = {names[0]: Y} if len(names) == 1 else {}
+        missing = [name for name in names if name not in Y]
+        if missing:
+            raise InvalidParameter(
+                f"{owner}(Y) must be a dict with the outcomes of each of {names}."
+            )
+        return [
+            as_matrix(owner, "Y", _columns(Y[name]), (count_rows(Y[name]), width))
+            for name, width in zip(names, self._widths, strict=True)
+        ]
+
+
+def _columns(Y: Any) -> Any:
+    """Outcomes of one component may come without a second axis."""
+    found = np.asarray(Y, dtype=float)
+    return found[:, None] if found.ndim == 1 else found

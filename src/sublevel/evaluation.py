@@ -1,0 +1,261 @@
+"""Several policies on the same test data: one table, and differences with intervals.
+
+What a policy certifies, what its decisions turn out to cost, how often they break their
+promise, and how large its sets are, all on the same contexts and outcomes. Costs vary
+far more between contexts than between policies, so policies are compared context by
+context: the interval is that of the paired differences.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import cvxpy as cp
+import numpy as np
+
+from .checks import Array, require_level
+from .efficiency import mean_width
+from .errors import InvalidParameter
+from .intervals import bootstrap_interval, t_interval
+from .losses import Squared
+from .predictions import count_rows
+from .sets import UncertaintySet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: How the interval of a paired difference is found.
+METHODS = ("t", "bootstrap")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What each policy was worth on the same contexts and outcomes.
+
+    Attributes
+    ----------
+    evaluations : dict from names to Evaluation values
+    half_widths : dict from names to floats
+        Mean half-width of the sets over random directions, in standard deviations of
+        the outcome; nan for policies without sets.
+    seconds : dict from names to floats, time to decide one context
+    sense : 1.0 where costs are minimised, -1.0 where rewards are maximised
+    """
+
+    evaluations: dict[str, Any]
+    half_widths: dict[str, float]
+    seconds: dict[str, float]
+    sense: float
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a policy.
+
+        `certified` and `realised` are mean objectives, `regret` is measured against
+        someone who knows the outcome, `violation` has its exact 95 % interval.
+        """
+        import pandas as pd
+
+        rows = {
+            name: {
+                **found.to_pandas().to_dict(),
+                "half width": self.half_widths[name],
+                "seconds": self.seconds[name],
+            }
+            for name, found in self.evaluations.items()
+        }
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        whole = {"contexts": int, "decided": int}
+        return table.astype(whole).rename_axis("policy")
+
+    def paired(
+        self,
+        reference: str | None = None,
+        level: float = 0.95,
+        method: str = "t",
+        random_state: int = 0,
+    ) -> pd.DataFrame:
+        """How much more each policy costs than a reference, context by context.
+
+        Parameters
+        ----------
+        reference : name of a policy, by default the first
+        level : float in (0, 1), confidence of the intervals
+        method : "t" or "bootstrap"
+            Student's interval of the mean difference, or the percentiles of 9999
+            resamples of the contexts.
+        random_state : seed of the resamples
+
+        Returns
+        -------
+        DataFrame
+            One row each other policy: `contexts` both decided, mean `difference` of
+            the realised objective (positive where the policy is worse than the
+            reference, whether costs or rewards), and its interval, `low` to `high`.
+        """
+        import pandas as pd
+
+        names = list(self.evaluations)
+        reference = names[0] if reference is None else reference
+        self._check(reference, level, method)
+        rows = {}
+        for name in names:
+            if name == reference:
+                continue
+            gaps = self._differences(name, reference)
+            if method == "t":
+                low, high = t_interval(gaps, level)
+            else:
+                low, high = bootstrap_interval(gaps, level, random_state)
+            mean = float(gaps.mean()) if gaps.size else float("nan")
+            rows[name] = {"contexts": gaps.size, "difference": mean}
+            rows[name] |= {"low": low, "high": high}
+        columns = ["contexts", "difference", "low", "high"]
+        table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        return table.rename_axis("policy")
+
+    def _differences(self, name: str, reference: str) -> Array:
+        """Excess cost over the reference where both decided."""
+        mine, other = self.evaluations[name], self.evaluations[reference]
+        gaps = self.sense * (mine.realised - other.realised)
+        return np.asarray(gaps[np.isfinite(gaps)])
+
+    def _check(self, reference: str, level: float, method: str) -> None:
+        require_level("Comparison.paired", level=level)
+        if reference not in self.evaluations:
+            raise InvalidParameter(
+                "Comparison.paired(reference=...) must be one of "
+                f"{list(self.evaluations)}, got {reference!r}."
+            )
+        if method not in METHODS:
+            raise InvalidParameter(
+                f"Comparison.paired(method=...) must be one of {METHODS}, got "
+                f"{method!r}."
+            )
+
+    def __repr__(self) -> str:
+        return f"Comparison of {len(self.evaluations)} policies\n{self.to_pandas()}"
+
+
+def evaluate(
+    policies: Mapping[str, Any], X: Any, Y: Any, n_jobs: int | None = None
+) -> Comparison:
+    """Evaluate policies on the same test data.
+
+    Parameters
+    ----------
+    policies : dict from names to policies
+        Anything `RobustProblem.compile` returns, or of `sl.baselines`; all of one
+        model.
+    X, Y : contexts and outcomes that played no part in training or calibration
+    n_jobs : int, optional
+        Workers for the solves.
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> Y = X + 0.1 * rng.normal(size=(300, 2))
+    >>> r, w = sl.Uncertain(2, name="r"), cp.Variable(2, nonneg=True)
+    >>> def policy(sets):
+    ...     model = cp.Maximize(r @ w), [cp.sum(w) == 1]
+    ...     return sl.RobustProblem(*model, {r: sets}).compile()
+    >>> point = sl.baselines.PointPrediction(lambda X: X)
+    >>> mean = sl.baselines.ClassicalEllipsoid(alpha=0.1).fit(X[:200], Y[:200])
+    >>> found = evaluate(
+    ...     {"point": policy(point), "mean": policy(mean)}, X[200:], Y[200:]
+    ... )
+    >>> found.to_pandas()[["contexts", "decided"]]
+            contexts  decided
+    policy
+    point        100      100
+    mean         100      100
+    >>> bool(found.paired("point").loc["mean", "low"] > 0)
+    True
+    """
+    if not isinstance(policies, Mapping) or not policies:
+        raise InvalidParameter(
+            "evaluate(policies=...) must be a non-empty dict from names to policies, "
+            f"got {type(policies).__name__}."
+        )
+    evaluations, widths, seconds = {}, {}, {}
+    for name, policy in policies.items():
+        timed = _Timed(policy)
+        evaluations[name] = timed.evaluate(X, Y, n_jobs)
+        seconds[name] = timed.seconds / len(evaluations[name].status)
+        widths[name] = _half_width(policy, X, Y)
+    return Comparison(evaluations, widths, seconds, _sense(policies))
+
+
+def _sense(policies: Mapping[str, Any]) -> float:
+    kinds = {type(policy.problem.objective) for policy in policies.values()}
+    if len(kinds) != 1:
+        raise InvalidParameter(
+            "evaluate(policies=...) must all minimise or all maximise, got both."
+        )
+    return 1.0 if kinds == {cp.Minimize} else -1.0
+
+
+class _Timed:
+    """A policy whose `evaluate` tells how long its `decide` took."""
+
+    def __init__(self, policy: Any) -> None:
+        self.seconds = 0.0
+        self._policy, self._inner = policy, copy.copy(policy)
+        self._inner.decide = self._decide
+
+    def evaluate(self, X: Any, Y: Any, n_jobs: int | None) -> Any:
+        return self._inner.evaluate(X, Y, n_jobs=n_jobs)
+
+    def _decide(self, *given: Any, **more: Any) -> Any:
+        start = perf_counter()
+        found = self._policy.decide(*given, **more)
+        self.seconds += perf_counter() - start
+        return found
+
+
+def _half_width(policy: Any, X: Any, Y: Any) -> float:
+    """Mean half-width of a policy's sets, averaged over its uncertain parameters."""
+    if not hasattr(policy, "_sources"):
+        return float("nan")
+    keys, found = list(policy.problem.uncertainty), []
+    for key, source in zip(keys, policy._sources(), strict=True):
+        name = ", ".join(parameter.name() for parameter in key)
+        given = Y[name] if isinstance(Y, dict) else Y
+        found.append(_one_half_width(source, X, given))
+    return float(np.mean(found))
+
+
+def _one_half_width(source: Any, X: Any, Y: Any) -> float:
+    if isinstance(source, UncertaintySet):
+        sets: Any = _Supports(Squared(), [source])
+        vectors = np.reshape(np.asarray(Y, dtype=float), (count_rows(Y), -1))
+    else:
+        sets = source.predict_set(X)
+        vectors = sets.outcomes.encode(Y, "evaluate")
+        if hasattr(sets, "parts"):
+            sets = _Supports(sets.parts[0].loss, sets)
+    return mean_width(sets, vectors)
+
+
+@dataclass(frozen=True)
+class _Supports:
+    """Unions of folds, or set values, as `mean_width` asks for them."""
+
+    loss: Any
+    sets: Any
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __getitem__(self, rows: Any) -> _Supports:
+        return _Supports(self.loss, self.sets[rows])
+
+    def support(self, direction: Array) -> Array:
+        if hasattr(self.sets, "support"):
+            return np.asarray(self.sets.support(direction))
+        return np.array([region.support(direction) for region in self.sets])

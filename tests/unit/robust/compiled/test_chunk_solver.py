@@ -1,0 +1,141 @@
+"""Another solver in the place of Clarabel, good or bad."""
+
+import numpy as np
+import pytest
+
+import sublevel as sl
+from sublevel.robust.chunk_solver import Clarabel, Solutions
+
+from .given import Given, calibrated, contexts, portfolio
+
+DIM = 3
+
+
+@pytest.fixture
+def batch():
+    rng = np.random.default_rng(91)
+    problem = portfolio(calibrated("gaussian", DIM, rng), DIM)[2]
+    X = contexts(6, DIM, rng)
+    return problem, X, problem.compile().decide(X)
+
+
+class Own:
+    """Counts its contexts, and answers with what a function makes of the truth."""
+
+    def __init__(self, change=lambda found: found):
+        self.change = change
+        self.seen = 0
+
+    def solve(self, data):
+        self.seen += len(data)
+        return self.change(Clarabel().solve(data))
+
+
+def test_a_solver_of_ones_own_is_asked_first(batch):
+    problem, X, expected = batch
+    own = Own()
+    policy = problem.compile(solver=own)
+    assert policy.one_by_one is None
+    found = policy.decide(X, chunk=4)
+    assert own.seen == 6
+    np.testing.assert_array_equal(found.status, expected.status)
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-6)
+
+
+def give_up(found):
+    status = found.status.copy()
+    status[::2] = 3
+    return Solutions(status, np.full_like(found.x, np.nan), found.objective)
+
+
+def claim_infeasible(found):
+    return Solutions(np.full_like(found.status, 1), found.x * np.nan, found.objective)
+
+
+def wrong_point(found):
+    x = found.x.copy()
+    x[1] += 0.01
+    return Solutions(found.status, x, found.objective)
+
+
+def wrong_value(found):
+    return Solutions(found.status, found.x, found.objective + 0.001)
+
+
+def not_a_number(found):
+    return Solutions(found.status, found.x * np.nan, found.objective)
+
+
+def unknown_status(found):
+    return Solutions(np.full_like(found.status, 17), found.x, found.objective)
+
+
+def wrong_shape(found):
+    return Solutions(found.status, found.x[:, 1:], found.objective)
+
+
+def raises(found):
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        give_up,
+        claim_infeasible,
+        wrong_point,
+        wrong_value,
+        not_a_number,
+        unknown_status,
+        wrong_shape,
+        raises,
+    ],
+)
+def test_what_is_not_certified_goes_to_clarabel(batch, change):
+    problem, X, expected = batch
+    found = problem.compile(solver=Own(change)).decide(X)
+    assert (found.status == "optimal").all()
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-6)
+    np.testing.assert_allclose(found.value("w"), expected.value("w"), atol=1e-4)
+
+
+def test_it_is_left_out_where_contexts_go_one_by_one(batch):
+    problem, X, expected = batch
+    own = Own()
+    found = problem.compile(engine="cuts", solver=own).decide(X[:2])
+    assert own.seen == 0
+    np.testing.assert_allclose(found.objective, expected.objective[:2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["SCS", "HIGHS"])
+def test_named_solvers_go_one_by_one(solver):
+    """An LP for HiGHS; SCS stops early, and the audit says what that is worth."""
+    rng = np.random.default_rng(92)
+    problem = portfolio(calibrated("absolute", DIM, rng), DIM)[2]
+    X = contexts(3, DIM, rng)
+    expected = problem.compile().decide(X)
+    policy = problem.compile(solver=solver)
+    assert policy.one_by_one == f"the solver is {solver}"
+    found = policy.decide(X)
+    good = found.status == "optimal"
+    assert good.any()
+    assert set(found.status) <= {"optimal", "audit_failed", "solver_failed"}
+    np.testing.assert_allclose(
+        found.objective[good], expected.objective[good], rtol=1e-3
+    )
+
+
+def test_a_solver_that_cannot_take_the_model_is_a_status_of_each_row():
+    """HiGHS has no second-order cones."""
+    rng = np.random.default_rng(93)
+    problem = portfolio(calibrated("gaussian", DIM, rng), DIM)[2]
+    found = problem.compile(solver="HIGHS").decide(contexts(2, DIM, rng))
+    assert set(found.status) == {"solver_failed"}
+
+
+def test_an_unknown_solver_fails_at_compile_time():
+    rng = np.random.default_rng(94)
+    problem = portfolio(calibrated("gaussian", DIM, rng, model=Given()), DIM)[2]
+    for unknown in ("CLARABELL", "clarabel", 3):
+        with pytest.raises(sl.errors.InvalidParameter, match=r"CLARABEL.*got"):
+            problem.compile(solver=unknown)

@@ -1,0 +1,282 @@
+"""Policies in files: the same decisions, or a reason why not."""
+
+import json
+import pickle
+import zipfile
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import sublevel as sl
+from sublevel.errors import InvalidParameter
+from sublevel.robust.policy_file import _checksum, read_file, write_file
+
+from .given import Given, calibrated, contexts, portfolio
+from .test_policy import COMBINED, LOSSES
+
+DIM = 3
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A policy, the file it is in, and contexts."""
+    rng = np.random.default_rng(61)
+    policy = portfolio(calibrated("gaussian", DIM, rng), DIM)[2].compile()
+    path = tmp_path / "policy.npz"
+    policy.save(path)
+    return policy, path, contexts(5, DIM, rng)
+
+
+def same(one, two):
+    np.testing.assert_array_equal(one.status, two.status)
+    np.testing.assert_array_equal(one.objective, two.objective)
+    for mine, theirs in zip(
+        one.variables.values(), two.variables.values(), strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(one.audit.violations, two.audit.violations)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_makes_the_round_trip(tmp_path, name):
+    rng = np.random.default_rng(62)
+    policy = portfolio(calibrated(LOSSES[name], DIM, rng), DIM)[2].compile()
+    X, path = contexts(4, DIM, rng), tmp_path / "p"
+    policy.save(path)
+    again = sl.load_policy(path, models={"r": Given()})
+    same(again.decide(X), policy.decide(X))
+    same(
+        sl.load_policy(path).decide(sl.Prediction(X[:, :DIM], X[:, DIM:])),
+        policy.decide(X),
+    )
+
+
+def test_combined_losses_need_a_first_decision(tmp_path):
+    rng = np.random.default_rng(63)
+    X = contexts(40, DIM, rng)
+    Y = np.abs(X[:, :DIM] + X[:, DIM:] * rng.normal(size=(40, DIM)))
+    blocks = sl.ModelBlocks([Given(0, 2), Given(2, 3)], widths=[2, 1])
+    sets = sl.LossSet(blocks, COMBINED["spread"]).calibrate(X, Y, alpha=0.2)
+    policy = portfolio(sets, DIM)[2].compile()
+    with pytest.raises(InvalidParameter, match="after a first decide"):
+        policy.save(tmp_path / "p")
+    found = policy.decide(X)
+    policy.save(tmp_path / "p")
+    same(sl.load_policy(tmp_path / "p", models={"r": blocks}).decide(X), found)
+
+
+def test_set_values_parameters_and_everything_at_once(tmp_path):
+    rng = np.random.default_rng(64)
+    a, b = sl.Uncertain((2, 2), name="a"), sl.Uncertain(2, name="b", nonneg=True)
+    x, price = cp.Variable((2, 2), name="x", nonneg=True), cp.Parameter(value=0.5)
+    region = sl.sets.Ellipsoid([0.2, 0.3], radius=0.5)
+    sets = calibrated("huber", 4, rng)
+    problem = sl.RobustProblem(
+        cp.Maximize(cp.minimum(cp.sum(cp.multiply(a, x)), 7) - price * cp.sum(x)),
+        [cp.sum(x) <= 2, b @ x[0] <= 1],
+        {a: sets, b: region},
+    )
+    policy, X = problem.compile(), contexts(4, 4, rng)
+    policy.save(tmp_path / "p")
+    again = sl.load_policy(tmp_path / "p", models={"a": sets})
+    before = policy.decide(X)
+    price.value = 3.0
+    same(again.decide(X), before)
+    found = again.decide(X)
+    # The variable of the model it was made from is known by its name and shape.
+    np.testing.assert_array_equal(found.value(x), before.value(x))
+    np.testing.assert_array_equal(found[1].value("x"), before[1].value(x))
+    np.testing.assert_array_equal(found.worst_case(a), before.worst_case("a"))
+    np.testing.assert_array_equal(found[2].worst_case(a), before[2].worst_case(a))
+    assert found.certificate["a"] == sets.certificate_
+    with pytest.raises(InvalidParameter, match="no variable 'x'"):
+        found.value(cp.Variable(3, name="x"))
+
+
+def test_a_variable_of_another_model_is_never_taken_for_one_of_the_file(saved):
+    _, path, X = saved
+    found = sl.load_policy(path, models={"r": Given()}).decide(X)
+    for number in range(5):
+        stranger = cp.Variable(DIM, var_id=number)
+        with pytest.raises(InvalidParameter):
+            found.value(stranger)
+        with pytest.raises(InvalidParameter):
+            found[0].value(stranger)
+
+
+def test_what_a_loaded_policy_can_not_do(saved):
+    _, path, X = saved
+    again = sl.load_policy(path)
+    assert again.one_by_one is None
+    with pytest.raises(InvalidParameter, match="takes predictions"):
+        again.decide(X)
+    with pytest.raises(InvalidParameter, match="must name uncertain parameters"):
+        sl.load_policy(path, models={"s": Given()})
+    with pytest.raises(InvalidParameter, match="can only decide"):
+        again.evaluate(X, X[:, :DIM])
+    with pytest.raises(FileNotFoundError):
+        sl.load_policy(path.with_name("nothing"))
+
+
+def test_policies_that_cannot_be_saved(tmp_path):
+    rng = np.random.default_rng(65)
+    policy = portfolio(calibrated("gaussian", DIM, rng), DIM)[2].compile(engine="cuts")
+    with pytest.raises(InvalidParameter, match="cutting planes were asked for"):
+        policy.save(tmp_path / "p")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::sublevel.errors.InfiniteBudget")
+def test_an_infinite_budget_stays_infinite(tmp_path):
+    rng = np.random.default_rng(66)
+    X = contexts(3, DIM, rng)
+    few = sl.LossSet(Given(), "gaussian").calibrate(X, X[:, :DIM], alpha=0.01)
+    portfolio(few, DIM)[2].compile().save(tmp_path / "p")
+    found = sl.load_policy(tmp_path / "p", models={"r": Given()}).decide(X)
+    assert set(found.status) == {"unbounded_set"}
+
+
+def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
+    policy, path, _ = saved
+    before = path.read_bytes()
+
+    def full(file, **arrays):
+        file.write(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(OSError, match="no space"):
+        policy.save(path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_damage_anywhere_is_refused(saved):
+    """Every sixty-first byte flipped, cut off in a dozen places."""
+    policy, path, X = saved
+    raw = path.read_bytes()
+    expected = policy.decide(X).objective
+    refused = 0
+    for at in range(0, len(raw), 61):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 0x55]) + raw[at + 1 :])
+        try:
+            again = sl.load_policy(path, models={"r": Given()})
+        except InvalidParameter:
+            refused += 1
+        else:
+            # A byte that says nothing, such as a date.
+            np.testing.assert_array_equal(again.decide(X).objective, expected)
+    assert refused > 0.5 * len(range(0, len(raw), 61))
+    for share in np.linspace(0, 0.99, 12):
+        path.write_bytes(raw[: int(share * len(raw))])
+        with pytest.raises(InvalidParameter, match="cannot be read"):
+            sl.load_policy(path)
+
+
+class Trap:
+    """Would leave a mark if it were ever unpickled."""
+
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('unpickled')",))
+
+
+def test_foreign_files_are_refused_and_nothing_is_run(tmp_path):
+    path = tmp_path / "p"
+    texts = {"text": b"objective,1.0\n", "empty": b"", "pickle": pickle.dumps(Trap())}
+    for content in texts.values():
+        path.write_bytes(content)
+        with pytest.raises(InvalidParameter, match="cannot be read"):
+            sl.load_policy(path)
+    for arrays in (
+        {"weights": np.ones(3)},
+        {"about": np.array([Trap()], dtype=object)},
+        {"about": np.frombuffer(b'{"format": "other", "version": 1}', np.uint8)},
+        {"about": np.frombuffer(b"[1, 2]", np.uint8)},
+    ):
+        with path.open("wb") as file:
+            np.savez(file, **arrays)
+        with pytest.raises(InvalidParameter, match=r"written by Policy\.save, and it"):
+            sl.load_policy(path)
+
+
+def edited(path, change, seal=False):
+    """The file with its description or arrays changed, sealed again on request."""
+    with zipfile.ZipFile(path) as file:
+        names = [name.removesuffix(".npy") for name in file.namelist()]
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in names}
+    about = json.loads(arrays.pop("about").tobytes())
+    old = arrays.pop("checksum")
+    change(about, arrays)
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    new = np.frombuffer(_checksum(arrays), np.uint8) if seal else old
+    with path.open("wb") as file:
+        np.savez(file, **arrays, checksum=new)
+
+
+def test_another_version_is_refused(saved):
+    _, path, _ = saved
+    edited(path, lambda about, _: about.update(version=99), seal=True)
+    with pytest.raises(InvalidParameter, match="version 99, this reads 1"):
+        sl.load_policy(path)
+
+
+EDITS = {
+    "a slot out of range": lambda a, _: a["program"]["slots"].update(
+        {"0.0.location": [0, 999]}
+    ),
+    "a slot turned round": lambda a, _: a["program"]["slots"].update(
+        {"0.0.location": [3, 0]}
+    ),
+    "a column out of range": lambda a, _: a["variables"][0].update(columns=[0, 1, 77]),
+    "too few columns": lambda a, _: a["variables"][0].update(columns=[0, 1]),
+    "a cone too large": lambda a, _: a["program"]["cones"][0].__setitem__(1, 50),
+    "an unknown cone": lambda a, _: a["program"]["cones"][0].__setitem__(0, "cube"),
+    "no sense": lambda a, _: a["program"].update(sign=0.5),
+    "an unknown loss": lambda a, _: a["keys"][0]["losses"][0].update(kind="os.system"),
+    "a key missing": lambda a, _: a.pop("keys"),
+    "a row of no constraint": lambda a, _: a["rows"][0].update(part=5),
+    "an entry out of range": lambda _, b: b.update(
+        {"row.0.0.entries": np.arange(3) + 9}
+    ),
+    "a pattern out of range": lambda _, b: b.update(indices=b["indices"] + 99),
+    "a pattern cut": lambda _, b: b.update(indptr=b["indptr"][:-1]),
+    "signs of another shape": lambda _, b: b.update({"nonneg.0": np.zeros(2, bool)}),
+    "an array missing": lambda _, b: b.pop("q.data"),
+    "a short vector": lambda _, b: b.update(fixed=b["fixed"][:-1]),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edits_are_refused(saved, name):
+    """By the checksum; and where that was forged, because they cannot be."""
+    _, path, _ = saved
+    raw = path.read_bytes()
+    edited(path, EDITS[name])
+    with pytest.raises(InvalidParameter, match="damaged or edited"):
+        sl.load_policy(path)
+    path.write_bytes(raw)
+    edited(path, EDITS[name], seal=True)
+    with pytest.raises(InvalidParameter, match="something in it cannot be"):
+        sl.load_policy(path)
+
+
+def test_an_edited_number_is_refused(saved):
+    """Half the reach would be a policy that is not robust."""
+    _, path, _ = saved
+
+    def halve(about, arrays):
+        arrays["A.data"] = arrays["A.data"] / 2
+
+    edited(path, halve)
+    with pytest.raises(InvalidParameter, match="damaged or edited"):
+        sl.load_policy(path)
+
+
+def test_what_is_written_is_read(tmp_path):
+    arrays = {"b": np.arange(3.0), "a": np.zeros((2, 0), dtype=np.int8)}
+    write_file(tmp_path / "f", {"x": [1, None]}, arrays)
+    about, found = read_file(tmp_path / "f")
+    assert about["x"] == [1, None]
+    assert {k: v.tolist() for k, v in found.items()} == {"b": [0, 1, 2], "a": [[], []]}
