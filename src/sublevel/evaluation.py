@@ -137,7 +137,8 @@ class Comparison:
             )
 
     def __repr__(self) -> str:
-        return f"Comparison of {len(self.evaluations)} policies\n{self.to_pandas()}"
+        table = self.to_pandas().to_string(float_format="{:.4g}".format)
+        return f"Comparison of {len(self.evaluations)} policies\n{table}"
 
 
 def evaluate(

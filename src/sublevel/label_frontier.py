@@ -68,7 +68,7 @@ def promising(
     counts, settled = kept.sum(axis=1), kept.argmax(axis=1)
     # Blocks with one class left are settled; the others are merged, shortest first.
     order, alone = counts.argsort(kind="stable"), int((counts == 1).sum())
-    free, at = order[alone:].tolist(), (table.starts + settled)[order[:alone]]
+    free, at = order[alone:].tolist(), (table.costs.starts + settled)[order[:alone]]
     # Costs and losses together, shape (2, ...): half as many small array operations.
     entries = np.array((table.excess, loss))
     states = entries.reshape(2, -1).take(at, axis=1).sum(axis=1, keepdims=True)

@@ -60,9 +60,10 @@ def best_labels(
 
 def best_of(table: LabelTable) -> Labels:
     """The same from a table laid out already."""
-    if table.unit == 0.0:
+    unit = table.costs.unit
+    if unit == 0.0:
         return np.asarray(np.argmax(table.gains, axis=1))
-    return _branch(table) if isnan(table.unit) else _switch(table, table.unit)
+    return _branch(table) if isnan(unit) else _switch(table, unit)
 
 
 def pareto_labels(
@@ -126,7 +127,7 @@ def milp_labels(
 
 def _switch(table: LabelTable, unit: float) -> Labels:
     """The best labels where every cost is 0 or `unit`: the largest gains of paying."""
-    free = table.without_cost
+    free = np.where(table.costs.free, table.gains, -inf)
     paid = np.where(table.excess == unit, table.gains, -inf)
     labels = np.argmax(free, axis=1)
     improvement = paid.max(axis=1) - free.max(axis=1)
@@ -142,7 +143,8 @@ def _branch(table: LabelTable) -> Labels:
     repaired = [_repair(table, under), _repair(table, over)]
     gains = [table.gain(labels) for labels in repaired]
     known, labels = max(gains), repaired[int(gains[1] > gains[0])]
-    rounding = 1e-13 * (table.size + price * table.room)
+    size = np.abs(table.gains[table.costs.usable]).sum() + price * table.room
+    rounding = 1e-13 * float(size)
     gap = bound - known + rounding
     if gap <= 2 * rounding:
         return labels
@@ -165,21 +167,22 @@ def _dual(table: LabelTable) -> tuple[float, float, Labels, Labels]:
     """
     gains, excess, room = table.gains, table.excess, table.room
     under, over = table.free(), _greedy(table)
-    low, high = table.totals(under), table.totals(over)
-    if high.cost <= room:
-        return 0.0, high.gain, over, over
+    low, low_gain = table.totals(under)
+    high, high_gain = table.totals(over)
+    if high <= room:
+        return 0.0, high_gain, over, over
     for _ in range(100):
-        price = (high.gain - low.gain) / (high.cost - low.cost)
+        price = (high_gain - low_gain) / (high - low)
         labels = (gains - price * excess).argmax(axis=1)
-        cost, gain = now = table.totals(labels)
+        cost, gain = table.totals(labels)
         bound = gain + price * (room - cost)
-        known = high.gain + price * (room - high.cost)
+        known = high_gain + price * (room - high)
         if bound <= known + 1e-14 * (abs(gain) + price * (room + cost)):
             break
         if cost <= room:
-            under, low = labels, now
+            under, low, low_gain = labels, cost, gain
         else:
-            over, high = labels, now
+            over, high, high_gain = labels, cost, gain
     return price, max(bound, known), under, over
 
 
@@ -193,7 +196,7 @@ def _repair(table: LabelTable, labels: Labels) -> Labels:
     """Affordable labels near the given ones: the best single changes, one by one."""
     labels, classes = labels.copy(), table.gains.shape[1]
     for _ in range(2 * len(labels)):
-        at = table.starts + labels
+        at = table.costs.starts + labels
         spent = table.excess.take(at)
         room = table.room - spent.sum()
         rise = table.gains - table.gains.take(at)[:, None]

@@ -7,7 +7,7 @@ room, never negative, so the least-cost labels are always affordable.
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,74 @@ TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
+class LabelCosts:
+    """The part of a multiple-choice knapsack that stays when the gains change.
+
+    Parameters
+    ----------
+    present : booleans of shape (blocks, classes)
+        Whether there is such a class.
+    usable : booleans of shape (blocks, classes)
+        Whether it can be afforded.
+    excess : array of shape (blocks, classes)
+        Cost above the block's least cost; zero where the class is not usable.
+    room : float
+        What may be spent above the least costs, tolerance included.
+    least : float
+        Sum of the least costs.
+
+    Examples
+    --------
+    >>> LabelCosts.of([[1.0, 1.5], [2.0]], budget=3.1).table(np.array([5.0, 6.0, 7.0]))
+    LabelTable(gains=array([[  5., -inf], [  7., -inf]]), ...)
+    """
+
+    present: npt.NDArray[np.bool_]
+    usable: npt.NDArray[np.bool_]
+    excess: Array
+    room: float
+    least: float
+
+    @classmethod
+    def of(cls, costs: Any, budget: float, tol: float = TOLERANCE) -> "LabelCosts":
+        """Check the costs of an oracle and lay them out."""
+        present, cost = _rectangle("costs", costs, inf)
+        excess, room, least = excess_costs(cost, budget, tol)
+        usable = present & (excess <= room)
+        return cls(present, usable, np.where(usable, excess, 0.0), room, least)
+
+    def table(self, gains: Array) -> "LabelTable":
+        """The knapsack with gains in the order of an outcome, shape (dim,)."""
+        entries, places = self._usable
+        laid = np.full(self.excess.shape, -inf)
+        laid.put(places, gains.take(entries))
+        return LabelTable(laid, self)
+
+    @cached_property
+    def unit(self) -> float:
+        """The number c if every excess cost is 0 or c, otherwise nan."""
+        top = float(self.excess.max())
+        return top if (self.free | (self.excess == top)).all() else nan
+
+    @cached_property
+    def free(self) -> npt.NDArray[np.bool_]:
+        """Which classes cost nothing above the least, shape (blocks, classes)."""
+        return np.asarray(self.excess == 0.0)
+
+    @cached_property
+    def starts(self) -> Labels:
+        """Where each block starts among all entries, shape (blocks,)."""
+        blocks, classes = self.excess.shape
+        return np.arange(0, blocks * classes, classes)
+
+    @cached_property
+    def _usable(self) -> tuple[Labels, Labels]:
+        """Usable classes among all classes, and their places in the rectangle."""
+        entries = np.flatnonzero(self.usable[self.present])
+        return entries, np.flatnonzero(self.usable)
+
+
+@dataclass(frozen=True, eq=False)
 class LabelTable:
     """A multiple-choice knapsack as rectangular arrays of shape (blocks, classes).
 
@@ -29,14 +97,7 @@ class LabelTable:
     ----------
     gains : array of shape (blocks, classes)
         Minus infinity where a class is absent or cannot be afforded.
-    excess : array of shape (blocks, classes)
-        Cost above the block's least cost; zero where the gain is minus infinity.
-    room : float
-        What may be spent above the least costs, tolerance included.
-    least : float
-        Sum of the least costs.
-    unit : float
-        c if every excess cost is 0 or c, otherwise nan.
+    costs : LabelCosts
 
     Examples
     --------
@@ -46,10 +107,7 @@ class LabelTable:
     """
 
     gains: Array
-    excess: Array
-    room: float
-    least: float
-    unit: float
+    costs: LabelCosts
 
     @classmethod
     def of(
@@ -67,99 +125,37 @@ class LabelTable:
             raise InvalidParameter("best_labels(gains=...) must be finite.")
         return shared.table(gain[present])
 
-    @cached_property
-    def starts(self) -> Labels:
-        """Where each block starts among all entries, shape (blocks,)."""
-        blocks, classes = self.gains.shape
-        return np.arange(0, blocks * classes, classes)
+    @property
+    def excess(self) -> Array:
+        """Cost above the block's least cost."""
+        return self.costs.excess
 
-    @cached_property
-    def size(self) -> float:
-        """Sum of the sizes of all gains: what rounding is relative to."""
-        return float(np.abs(self.gains[self.gains > -inf]).sum())
+    @property
+    def room(self) -> float:
+        """What may be spent above the least costs."""
+        return self.costs.room
 
-    @cached_property
-    def without_cost(self) -> Array:
-        """The gains of the classes of excess cost zero; minus infinity elsewhere."""
-        return np.where(self.excess == 0.0, self.gains, -inf)
+    @property
+    def least(self) -> float:
+        """Sum of the least costs."""
+        return self.costs.least
 
     def free(self) -> Labels:
         """The best labels of excess cost zero."""
-        return np.asarray(self.without_cost.argmax(axis=1))
-
-    def totals(self, labels: Labels) -> "Totals":
-        """Sums of excess costs and gains of one class in each block."""
-        return Totals(self.cost(labels), self.gain(labels))
+        return np.asarray(np.where(self.costs.free, self.gains, -inf).argmax(axis=1))
 
     def gain(self, labels: Labels) -> float:
         """Sum of the gains of one class in each block."""
-        return float(self.gains.take(self.starts + labels).sum())
+        return float(self.gains.take(self.costs.starts + labels).sum())
 
     def cost(self, labels: Labels) -> float:
         """Sum of the excess costs of one class in each block."""
-        return float(self.excess.take(self.starts + labels).sum())
+        return float(self.excess.take(self.costs.starts + labels).sum())
 
-
-class Totals(NamedTuple):
-    """What labels cost above the least, and gain."""
-
-    cost: float
-    gain: float
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCosts:
-    """The part of a table that stays when the gains change.
-
-    Parameters
-    ----------
-    present : booleans of shape (blocks, classes)
-        Whether there is such a class.
-    excess : array of shape (blocks, classes)
-        Cost above the block's least cost; zero where the class is absent or cannot be
-        afforded.
-    usable : booleans of shape (blocks, classes)
-    room, least : as in LabelTable
-
-    Examples
-    --------
-    >>> LabelCosts.of([[1.0, 1.5], [2.0]], budget=3.1).table(np.array([5.0, 6.0, 7.0]))
-    LabelTable(gains=array([[  5., -inf], [  7., -inf]]), excess=array([[0., 0.],
-    [0., 0.]]), room=0.1, least=3.0, unit=0.0)
-    """
-
-    present: npt.NDArray[np.bool_]
-    excess: Array
-    usable: npt.NDArray[np.bool_]
-    room: float
-    least: float
-
-    @classmethod
-    def of(cls, costs: Any, budget: float, tol: float = TOLERANCE) -> "LabelCosts":
-        """Check the costs of an oracle and lay them out."""
-        present, cost = _rectangle("costs", costs, inf)
-        excess, room, least = excess_costs(cost, budget, tol)
-        usable = present & (excess <= room)
-        return cls(present, np.where(usable, excess, 0.0), usable, room, least)
-
-    def table(self, gains: Array) -> LabelTable:
-        """The table with gains in the order of an outcome, shape (dim,)."""
-        entries, places = self._usable
-        laid = np.full(self.excess.shape, -inf)
-        laid.put(places, gains[entries])
-        return LabelTable(laid, self.excess, self.room, self.least, self._unit)
-
-    @cached_property
-    def _unit(self) -> float:
-        top = float(self.excess.max())
-        two = (self.excess == 0.0) | (self.excess == top)
-        return top if two.all() else nan
-
-    @cached_property
-    def _usable(self) -> tuple[Labels, Labels]:
-        """Usable classes among all classes, and their places in the rectangle."""
-        entries = np.flatnonzero(self.usable[self.present])
-        return entries, np.flatnonzero(self.usable)
+    def totals(self, labels: Labels) -> tuple[float, float]:
+        """Both of these."""
+        at = self.costs.starts + labels
+        return float(self.excess.take(at).sum()), float(self.gains.take(at).sum())
 
 
 def excess_costs(

@@ -5,6 +5,7 @@ Sources of sets, to be given to RobustProblem in place of a LossSet:
 | source                          | the set at X                                       |
 |---------------------------------|----------------------------------------------------|
 | `PointPrediction`               | the prediction alone: predict, then optimise       |
+| `SmartPrediction`               | the same, by a network trained with SPO+           |
 | `ClassicalEllipsoid`            | around the mean of past outcomes, X ignored        |
 | `PhiDivergence`                 | laws near the frequencies of scenarios, X ignored  |
 | `NearestEllipsoid`              | least ellipsoid around the neighbours' outcomes    |
@@ -31,6 +32,7 @@ from .predict_then_calibrate import (
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
 )
+from .smart import SmartPrediction
 from .true_law import TrueLaw
 from .two_stage import Bounds, TwoStage
 from .weighted_sample import WeightedSample
@@ -51,6 +53,7 @@ __all__ = [
     "PredictThenCalibrateBox",
     "PredictThenCalibrateEllipsoid",
     "Sample",
+    "SmartPrediction",
     "TrueLaw",
     "TwoStage",
     "WeightedSample",

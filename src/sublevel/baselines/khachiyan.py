@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import Array
-from ..errors import SolverFailed
+from ..errors import InvalidParameter, SolverFailed
 
 #: Steps after which M^-1 is computed afresh, and finished clouds are put aside.
 REFRESH = 50
@@ -54,6 +54,11 @@ def enclosing_ellipsoids(clouds: Any, tol: float = 1e-4) -> tuple[Array, Array]:
     (array([[0., 0.]]), array([[1.414, 0.   ], [0.   , 1.414]]))
     """
     clouds = np.asarray(clouds, dtype=float)
+    if clouds.ndim != 3:
+        raise InvalidParameter(
+            "enclosing_ellipsoids(clouds) must be of shape (n, k, m), got "
+            f"{clouds.shape}."
+        )
     n, k, m = clouds.shape
     centres, factors = np.empty((n, m)), np.empty((n, m, m))
     # With q'M^-1 q at most (1 + eps)(m + 1), log volume is at most (m + 1) eps / 2 off.
@@ -74,7 +79,14 @@ def _whitening(clouds: Array) -> tuple[Array, Array, Array]:
     """Mean (n, 1, m), and lower-triangular root of the second moments, with inverse."""
     middle = clouds.mean(axis=1, keepdims=True)
     away = clouds - middle
-    root = np.linalg.cholesky(np.einsum("nki,nkj->nij", away, away) / clouds.shape[1])
+    moments = np.einsum("nki,nkj->nij", away, away) / clouds.shape[1]
+    try:
+        root = np.linalg.cholesky(moments)
+    except np.linalg.LinAlgError as error:
+        raise InvalidParameter(
+            "enclosing_ellipsoids(clouds) must hold points that span every dimension, "
+            "got a flat cloud, whose least ellipsoid has no volume."
+        ) from error
     return middle, root, np.linalg.inv(root)
 
 

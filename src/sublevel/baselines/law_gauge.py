@@ -1,6 +1,8 @@
 """Balls of laws as sublevel sets: the gauge is the divergence from a nominal law.
 
-loss(p) = sum_j q_j phi(p_j / q_j) on the simplex,   q the prediction's location.
+    loss(p) = sum_j q_j phi(p_j / q_j) on the simplex,
+
+where the nominal law q is the prediction's location.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class NearestEllipsoid(SetSource):
         return self
 
     def flat(self, X: Any) -> Any:
-        """Whether the neighbourhood of each row of X had to be thickened, shape (n,)."""
+        """Whether the neighbourhood of each row of X is thickened, shape (n,)."""
         self._require_fitted("flat")
         return self._is_flat(self._clouds(X))
 

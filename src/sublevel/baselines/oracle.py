@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy.stats import norm
 
 from ..checks import Array, as_matrix, require_level
@@ -43,6 +42,7 @@ class Oracle(SetSource):
 
     Examples
     --------
+    >>> import numpy as np
     >>> truth = Oracle(lambda X: X, lambda X: np.ones_like(X), 0.1, noise="normal")
     >>> round(truth.radius_, 3)
     1.282

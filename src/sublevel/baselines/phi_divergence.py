@@ -24,8 +24,7 @@ from .law_gauge import KINDS, LawGauge
 from .source import SetSource
 from .wording import heuristic
 
-#: How a radius is found.
-RULES = ("corrected", "asymptotic", "exact")
+#: Radii that hold at every number of outcomes.
 _EXACT = {"burg": divergences.burg_radius, "variation": divergences.variation_radius}
 
 
@@ -100,8 +99,7 @@ class PhiDivergence(SetSource):
                 f"PhiDivergence(divergence=...) must be one of {sorted(KINDS)}, got "
                 f"{self.divergence!r}."
             )
-        known = RULES[2:] if self.divergence == "variation" else RULES
-        known = known if self.divergence in _EXACT else RULES[:2]
+        known = _rules(self.divergence)
         if self.rule not in known:
             raise InvalidParameter(
                 f"PhiDivergence(rule=...) must be one of {known} for "
@@ -143,3 +141,9 @@ class PhiDivergence(SetSource):
             reference=f"Ben-Tal et al. (2013); {more}",
             note=note,
         )
+
+
+def _rules(divergence: str) -> list[str]:
+    """The rules a divergence has: the variation distance has no chi-square law."""
+    chi_square = [] if divergence == "variation" else ["corrected", "asymptotic"]
+    return chi_square + (["exact"] if divergence in _EXACT else [])

@@ -1,8 +1,8 @@
 """Predict, then calibrate: a model of the residuals sets the shape, a factor the size.
 
 Three parts of the data: a prediction model f on the first; on the second a model h of
-the (1 - alpha)-quantile of the residuals' size; on the third the least factor that holds
-a share 1 - alpha of the outcomes (Sun, Liu & Li 2023). Two shapes:
+the (1 - alpha)-quantile of the residuals' size; on the third the least factor that
+holds a share 1 - alpha of the outcomes (Sun, Liu & Li 2023). Two shapes:
 
     box        { y : |y_j - f_j(X)| <= factor h_j(X) for all j }
     ellipsoid  { y : ||root^-1 (y - f(X))|| <= factor h(X) },  root root' the second
@@ -115,8 +115,8 @@ class PredictThenCalibrate(SetSource):
         note = (
             f"The aim was {self.alpha:g}; without the correction for the new outcome "
             f"the level is {level:.4g}. The uniform bound of Sun, Liu and Li says "
-            f"{sun_level(size, inside):.4g}; at a share of all outcomes inside it would "
-            f"need {sun_sample_size(self.alpha)} of them to say {self.alpha:g}."
+            f"{sun_level(size, inside):.4g}; with all outcomes inside it would need "
+            f"{sun_sample_size(self.alpha)} of them to say {self.alpha:g}."
         )
         return replace(
             found,
@@ -231,4 +231,5 @@ class _Floored:
 
     def predict(self, X: Any) -> Array:
         """At least the floor, shape (n,)."""
-        return np.maximum(np.asarray(self.model.predict(X), dtype=float), self.floor)
+        said = np.asarray(self.model.predict(X), dtype=float)
+        return np.asarray(np.maximum(said, self.floor))

@@ -1,7 +1,7 @@
 """Two-stage sets: first which model is best, then what its residuals may be.
 
-Tulabandhula & Rudin (2014) protect against every model that fits the past nearly as well
-as the best, { f : risk(f) <= least risk + excess }, and around each against residuals.
+Tulabandhula & Rudin (2014) protect against every model that fits the past nearly as
+well as the best, { f : risk(f) <= least risk + excess }, and its residuals.
 For linear models and the squared risk the first stage is an ellipsoid of coefficients,
 so at covariates x its predictions fill, component by component, the interval
 
@@ -54,7 +54,8 @@ class Bounds:
 
     Examples
     --------
-    >>> round(Bounds(outcome=1.0, covariates=2.0, coefficients=0.5).excess(400, 0.05), 3)
+    >>> bounds = Bounds(outcome=1.0, covariates=2.0, coefficients=0.5)
+    >>> round(bounds.excess(n=400, delta=0.05), 3)
     1.343
     """
 

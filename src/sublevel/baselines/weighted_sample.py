@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import cvxpy as cp
-
 from ..checks import as_matrix
 from ..errors import InvalidParameter
 from ..predictions import count_rows
@@ -40,7 +38,7 @@ class WeightedSample(Judged):
 
     Examples
     --------
-    >>> import numpy as np, sublevel as sl
+    >>> import cvxpy as cp, numpy as np, sublevel as sl
     >>> from sublevel.baselines import NearestWeights
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(200, 1))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 from ..checks import Array
 from .families import Family, Gamma, Squared
@@ -23,6 +24,9 @@ from .snapping import snap
 
 #: With fewer rows a tree has too few to split: the line stands alone.
 FEWEST_ROWS = 80
+#: With fewer rows one thread grows a tree as fast as several, and on a busy machine far
+#: faster: several wait for each other after every split.
+MANY_ROWS = 20_000
 FIRST_TREES, MOST_TREES = 32, 256
 #: Small trees. The penalty also keeps a leaf of tiny squares from sending the
 #: log-variance, by one Newton step, to where no data are.
@@ -61,8 +65,8 @@ class LineThenTrees:
     >>> folds = [(row[row % 2 == k], row[row % 2 != k]) for k in (0, 1)]
     >>> rows = Rows(row[:, None] / 100 - 1, folds=folds)
     >>> bent = default_mean(0).learn(rows, np.abs(rows.X[:, 0]))
-    >>> bool(np.abs(bent.out_of_fold - np.abs(rows.X[:, 0])).mean() < 0.03)
-    True
+    >>> bent.model.predict([[-0.5], [0.0], [0.5]]).round(1)
+    array([0.5, 0.1, 0.5])
     """
 
     family: Family
@@ -74,14 +78,19 @@ class LineThenTrees:
         """Line, then trees on what the out-of-fold line leaves."""
         line = learn_line(self.family, rows, y)
         left = self.family.leave(y, line.out_of_fold)
-        rows = replace(rows, X=snap(rows.X))
-        count, held_out = self._grow(rows, left)
-        trees = None
-        if count:
-            trees = self._ensemble(max_iter=count)
-            trees.fit(rows.X, left, sample_weight=rows.weight)
+        threads = 1 if len(y) < MANY_ROWS else None
+        with threadpool_limits(threads, user_api="openmp"):
+            trees, held_out = self._trees(replace(rows, X=snap(rows.X)), left)
         model = LineAndTrees(self.family, line.model, trees)
         return Learned(model, self.family.join(line.out_of_fold, held_out))
+
+    def _trees(self, rows: Rows, left: Array) -> tuple[Any, Array]:
+        """Trees on all rows, or None, and what they predict out of fold."""
+        count, held_out = self._grow(rows, left)
+        if not count:
+            return None, held_out
+        trees = self._ensemble(max_iter=count)
+        return trees.fit(rows.X, left, sample_weight=rows.weight), held_out
 
     def _grow(self, rows: Rows, left: Array) -> tuple[int, Array]:
         """How many trees are best, and their out-of-fold predictions."""

@@ -138,6 +138,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         std : array of the same shape, only if return_std; always positive
         """
         check_is_fitted(self)
+        _require_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         if not return_std:
             return _side_by_side([pair.predict_mean(X) for pair in self._pairs])
@@ -210,6 +211,14 @@ def _outcomes(X: Any, y: Any) -> Array:
         )
     check_consistent_length(X, values)
     return np.asarray(values.reshape(len(values), -1))
+
+
+def _require_table(X: Any) -> None:
+    if len(np.shape(X)) == 1 and not hasattr(X, "columns"):
+        raise InvalidParameter(
+            f"{_OWNER}.predict(X) must be of shape (n, p), got {np.shape(X)}. Reshape "
+            "your data: X.reshape(1, -1) for one row, X.reshape(-1, 1) for one column."
+        )
 
 
 def _side_by_side(parts: list[Array]) -> Array:

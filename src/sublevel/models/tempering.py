@@ -63,7 +63,7 @@ def temper(raw: Array, squares: Array, shares: Array, floor: float) -> Tempering
 
     Examples
     --------
-    >>> raw, squares = np.array([1.0, 1.0, 4.0, 4.0]), np.array([1.0, 1.0, 2.0, 2.0])
+    >>> raw, squares = np.array([0.25, 0.25, 1.0, 1.0]), np.array([0.5, 0.5, 1, 1])
     >>> found = temper(raw, squares, np.full(4, 0.25), floor=1e-4)
     >>> round(found.power, 6), round(found.level, 6)
     (0.5, 1.0)

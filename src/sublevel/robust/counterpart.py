@@ -10,7 +10,7 @@ one such condition a row, with the supports of independent sets added up.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cvxpy as cp
@@ -90,13 +90,19 @@ class RobustConstraint:
     equalities: list[UncertainRow] = field(default_factory=list)
 
 
-def take_apart(constraint: Any, keys: tuple[Key, ...]) -> RobustConstraint:
-    """The rows of an uncertain constraint; NotRobustifiable where exactness is lost."""
+def take_apart(
+    constraint: Any, keys: tuple[Key, ...], written: Any = None
+) -> RobustConstraint:
+    """The rows of an uncertain constraint; NotRobustifiable where exactness is lost.
+
+    `written` is the constraint as the user wrote it, if values were put into it.
+    """
+    written = constraint if written is None else written
     try:
-        return _taken_apart(constraint, keys)
+        return replace(_taken_apart(constraint, keys), written=written)
     except Refusal as reason:
         raise NotRobustifiable(
-            f"The constraint {constraint} cannot be made robust: {reason}"
+            f"The constraint {written} cannot be made robust: {reason}"
         ) from None
 
 

@@ -36,18 +36,25 @@ class Prepared:
     variables: list[Any]
     reason: str | None
     _compiled: Compiled | None = field(default=None, repr=False)
+    _said: list[Any] = field(default_factory=list, repr=False)
+    _stamp: Any = field(default=None, repr=False)
 
     def compiled(
         self, problem: Any, batches: Callable[[], list[Any]]
     ) -> Compiled | None:
         """The compiled program; where predictions have to be seen, at first use."""
-        if self._compiled is None and self.reason is None:
+        if self.reason is not None:
+            return None
+        if self._compiled is None:
             said = [b and example_of(parts_of(b)[0]) for b in batches()]
             self.compile(problem, said)
+        elif self._stamp != problem._stamp:
+            self.compile(problem, self._said)
         return self._compiled
 
     def compile(self, problem: Any, said: list[Any]) -> None:
         """Compile, given for each key a prediction of the right shape (or None)."""
+        self._said, self._stamp = said, problem._stamp
         items = zip(problem.uncertainty.items(), said, strict=True)
         forms = [
             _form(number, key, value, self.losses.get(key), shape)

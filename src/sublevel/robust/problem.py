@@ -21,6 +21,7 @@ from .largest_budget import LargestBudget, largest_budget
 from .lifted_set import with_lifted
 from .linear_model import LinearModel, linear_model
 from .policy import Policy
+from .products import at_values, products_in, stamp
 from .sets_at import set_at
 from .solving import solve_checked
 from .support_bound import row_bound, support_bound
@@ -60,7 +61,10 @@ class RobustProblem:
         self.uncertainty = {_as_key(key): value for key, value in uncertainty.items()}
         self._check_keys()
         self._goal = cp.Variable(name="worst case of the objective")
-        self._certain, self._robust = self._take_apart()
+        self._products = products_in([self.objective, *self.constraints])
+        self._apart: tuple[Any, ...] = ()
+        if all(p.value is not None for p in self._products):
+            self._parts()
 
     def solve(
         self, X: Any = None, engine: str | Cuts = "auto", solver: str | None = None
@@ -173,6 +177,29 @@ class RobustProblem:
     def _rows(self) -> list[UncertainRow]:
         return [row for part in self._robust for row in part.rows]
 
+    def _parts(self) -> tuple[Any, ...]:
+        """What the model was taken apart into, at the values of `_products`."""
+        now = stamp(self._products)
+        if not self._apart or self._apart[0] != now:
+            self._apart = (now, *self._take_apart())
+            self.__dict__.pop("_linear_model", None)
+        return self._apart
+
+    @property
+    def _stamp(self) -> Any:
+        """Changes whenever the model has to be taken apart, and compiled, again."""
+        return self._parts()[0]
+
+    @property
+    def _certain(self) -> list[Any]:
+        found: list[Any] = self._parts()[1]
+        return found
+
+    @property
+    def _robust(self) -> list[RobustConstraint]:
+        found: list[RobustConstraint] = self._parts()[2]
+        return found
+
     @cached_property
     def _linear_model(self) -> LinearModel | None:
         """The model as arrays for HiGHS, if it is linear but for the outcomes."""
@@ -216,12 +243,12 @@ class RobustProblem:
     def _take_apart(self) -> tuple[list[Any], list[RobustConstraint]]:
         keys = tuple(self.uncertainty)
         certain = [c for c in self.constraints if not uncertain_in(c)]
-        robust = [take_apart(c, keys) for c in self.constraints if uncertain_in(c)]
+        written = [c for c in self.constraints if uncertain_in(c)]
         if self._has_uncertain_objective:
             value = self.objective.args[0]
             minimise = isinstance(self.objective, cp.Minimize)
-            bound = value <= self._goal if minimise else value >= self._goal
-            robust.append(take_apart(bound, keys))
+            written.append(value <= self._goal if minimise else value >= self._goal)
+        robust = [take_apart(at_values(c, self._products), keys, c) for c in written]
         return certain, robust
 
     def _check_keys(self) -> None:

@@ -185,4 +185,5 @@ def save_outcome(key: Any, outcome: Array) -> None:
 def _flat(values: Array) -> Array:
     """Values of shape (n, *shape), each read column by column: (n, size)."""
     axes = (0, *range(values.ndim - 1, 0, -1))
-    return np.asarray(values.transpose(axes).reshape(len(values), -1))
+    size = int(np.prod(values.shape[1:]))
+    return np.asarray(values.transpose(axes).reshape(len(values), size))

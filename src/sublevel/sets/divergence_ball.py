@@ -156,9 +156,9 @@ def worst_laws(phi: Phi, nominal: Array, directions: Array, radii: Array) -> Arr
 
     Examples
     --------
+    >>> nominal, radii = np.array([0.5, 0.5]), np.full(2, 0.36)
     >>> directions = np.array([[1.0, 0.0], [0.0, 2.0]])
-    >>> radii = np.full(2, 0.36)
-    >>> worst_laws(ModifiedChiSquare(), np.array([0.5, 0.5]), directions, radii).round(3)
+    >>> worst_laws(ModifiedChiSquare(), nominal, directions, radii).round(3)
     array([[0.8, 0.2],
            [0.2, 0.8]])
     """

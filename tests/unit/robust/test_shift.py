@@ -24,7 +24,7 @@ def cover():
 
 
 def spread(X):
-    return 0.2 + np.maximum(X[:, 0], 0.0)
+    return 0.1 + 2 * X[:, 0] ** 4
 
 
 def data(rng, n, tilt=0.0):
@@ -34,7 +34,7 @@ def data(rng, n, tilt=0.0):
     return X, X + spread(X)[:, None] * rng.normal(size=(n, 1))
 
 
-TILT = 3.0
+TILT = 5.0
 
 
 def ratio(X):
@@ -60,9 +60,9 @@ def test_envelope_scores_by_hand():
 
 def test_weighted_budgets_are_those_of_weighted_envelope_scores():
     rng = np.random.default_rng(1)
-    X, Y = data(rng, 200)
+    X, Y = data(rng, 60)
     policy, x = cover()
-    grid = np.geomspace(0.05, 8, 40)
+    grid = np.geomspace(0.05, 8, 60)
     policy.calibrate(X, Y, 0.2, weights=ratio, grid=grid)
     full = Weighted(ratio).calibrate(policy.envelope_scores(X, Y, grid), 0.2, X)
     new, _ = data(rng, 30, TILT)
@@ -85,27 +85,26 @@ def test_equal_weights_change_nothing():
     assert same.budget_ == plain
 
 
-def shifted_violations(weights, replications=120, n=60, alpha=0.1):
+def shifted_violations(weights, n=60, alpha=0.1):
+    """Violation rate of each of many calibrations, where contexts have shifted."""
     rng = np.random.default_rng(3)
     policy, x = cover()
-    grid = np.geomspace(0.1, 6, 20)
-    misses = total = 0
-    for _ in range(replications):
+    grid = np.geomspace(0.05, 6, 40)
+    rates = []
+    for _ in range(60):
         policy.calibrate(*data(rng, n), alpha, weights=weights, grid=grid)
         new, outcome = data(rng, 50, TILT)
-        decisions = policy.decide(new)
         # Without a decision nothing is violated; nan compares as False.
-        misses += np.sum(outcome[:, 0] > decisions.value(x) + 1e-6)
-        total += 50
-    return misses / total
+        rates.append(np.mean(outcome[:, 0] > policy.decide(new).value(x) + 1e-6))
+    return np.array(rates)
 
 
 def test_the_promise_is_kept_where_contexts_have_shifted():
-    # 120 calibrations whose violation rate has a standard deviation below 0.06.
-    region = 0.1 + 4 * 0.06 / np.sqrt(120)
-    assert shifted_violations(ratio) <= region
+    rates = shifted_violations(ratio)
+    assert rates.mean() <= 0.1 + 4 * rates.std() / np.sqrt(len(rates))
     # Negative control: without weights it is broken.
-    assert shifted_violations(None) > region
+    rates = shifted_violations(None)
+    assert rates.mean() > 0.1 + 4 * rates.std() / np.sqrt(len(rates))
 
 
 def test_weighted_policies_do_not_go_to_files(tmp_path):
@@ -156,21 +155,21 @@ def test_two_loss_sets_at_budgets_by_name():
 
 
 def test_an_adaptive_budget_follows_a_drifting_world():
-    """The noise grows threefold: a frozen budget fails, an adaptive one does not."""
+    """The noise grows sixfold: a frozen budget fails, an adaptive one does not."""
     rng = np.random.default_rng(6)
     X, Y = data(rng, 200)
     policy, x = cover()
-    alpha, steps = 0.1, 600
+    alpha, steps = 0.1, 300
     policy.calibrate(X, Y, alpha, fallback={x: 1e6})
-    adaptive = Adaptive(policy.envelope_scores(X, Y), alpha, gamma=0.03)
+    adaptive = Adaptive(policy.envelope_scores(X, Y), alpha, gamma=0.05)
     new, outcome = data(rng, steps)
-    outcome = new + (1 + 2 * np.linspace(0, 1, steps)[:, None]) * (outcome - new)
+    outcome = new + (1 + 5 * np.linspace(0, 1, steps)[:, None]) * (outcome - new)
     frozen = np.mean(outcome[:, 0] > policy.decide(new).value(x))
     for t in range(steps):
         decided = policy.at(adaptive.budget).decide(new[t : t + 1]).value(x)[0]
         adaptive.update(violated=bool(outcome[t, 0] > decided))
     rate = adaptive.violations / steps
-    assert abs(rate - alpha) <= adaptive.bound <= 0.06
+    assert abs(rate - alpha) <= adaptive.bound <= 0.07
     # Negative control: what the bound says is not true of the frozen budget.
     assert frozen > alpha + adaptive.bound
 
