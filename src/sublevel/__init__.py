@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LossSet",
+    "MeanVarianceRegressor",
     "ModelBlocks",
     "Prediction",
     "RobustProblem",
@@ -30,6 +31,7 @@ __all__ = [
     "guarantees",
     "load_policy",
     "losses",
+    "models",
     "plots",
     "predictions",
     "robust",
@@ -39,9 +41,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load baselines, drift, plots and testing when they are first asked for."""
-    if name in ("baselines", "drift", "plots", "testing"):
-        from importlib import import_module
+    """Load what most programs do without when it is first asked for."""
+    from importlib import import_module
 
+    if name in ("baselines", "drift", "models", "plots", "testing"):
         return import_module(f".{name}", __name__)
+    if name == "MeanVarianceRegressor":
+        return import_module(".models", __name__).MeanVarianceRegressor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

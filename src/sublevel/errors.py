@@ -53,3 +53,11 @@ class NotRobustifiable(SublevelError, ValueError):
 
 class OutsideDomain(NotRobustifiable):
     """A set has outcomes at which a function in the model is not defined."""
+
+
+class CannotWrite(SublevelError, OSError):
+    """A folder takes no files; the message says why, and what is kept."""
+
+
+class CellsFailed(SublevelError, RuntimeError):
+    """Parts of an experiment failed; the message names them."""

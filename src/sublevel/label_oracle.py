@@ -8,8 +8,9 @@ classifiers lead here. The problem is NP-hard in general and easy in practice:
 1. Costs are measured above each block's least cost, so what remains of the budget is
    the `room`, and the least-cost labels are always allowed: no set of labels is empty.
 2. Costs of 0 or c: sort the gains of switching and take as many as there is room for.
-3. Otherwise the Lagrangian dual gives an upper bound, a greedy repair a lower one, and
-   classes that cannot bridge the two are dropped (Sinha and Zoltners, 1979).
+3. Otherwise the Lagrangian dual gives an upper bound, its labels with one change a
+   lower one, and classes that cannot bridge the two are dropped (Sinha and Zoltners,
+   1979).
 4. What is left is solved by dynamic programming over lists of non-dominated pairs of
    cost and gain, one block at a time (Nemhauser and Ullmann, 1969).
 """
@@ -138,11 +139,9 @@ def _switch(table: LabelTable, unit: float) -> Labels:
 
 
 def _branch(table: LabelTable) -> Labels:
-    """The best labels: dual bound, greedy repair, then the choices between the two."""
+    """The best labels: dual bound, known labels, then the choices between the two."""
     price, bound, under, over = _dual(table)
-    repaired = [_repair(table, under), _repair(table, over)]
-    gains = [table.gain(labels) for labels in repaired]
-    known, labels = max(gains), repaired[int(gains[1] > gains[0])]
+    known, labels = _repaired(table, under, over)
     size = np.abs(table.gains[table.costs.usable]).sum() + price * table.room
     rounding = 1e-13 * float(size)
     gap = bound - known + rounding
@@ -152,7 +151,7 @@ def _branch(table: LabelTable) -> Labels:
     if found is None:
         return _milp(table)
     if not found.cost.size:
-        # Nothing left between the bounds: the repaired labels are the best ones.
+        # Nothing left between the bounds: the known labels are the best ones.
         return labels
     best = found.one(int((price * found.cost - found.loss).argmax()))
     return best if table.gain(best) > known else labels
@@ -192,24 +191,23 @@ def _greedy(table: LabelTable) -> Labels:
     return np.asarray(np.where(table.gains == top, table.excess, inf).argmin(axis=1))
 
 
-def _repair(table: LabelTable, labels: Labels) -> Labels:
-    """Affordable labels near the given ones: the best single changes, one by one."""
-    labels, classes = labels.copy(), table.gains.shape[1]
-    for _ in range(2 * len(labels)):
-        at = table.costs.starts + labels
-        spent = table.excess.take(at)
-        room = table.room - spent.sum()
-        rise = table.gains - table.gains.take(at)[:, None]
-        rise[table.excess > (spent + room)[:, None]] = -inf
-        best = int(rise.argmax())
-        value = rise.flat[best]
-        if value == -inf:
-            # No single change is enough: fall back on the labels that cost nothing.
-            return table.free()
-        if room >= 0 and value <= 0:
-            break
-        labels[best // classes] = best % classes
-    return labels
+def _repaired(table: LabelTable, under: Labels, over: Labels) -> tuple[float, Labels]:
+    """Gain and labels of the best affordable choice one change away from either."""
+    gains, excess, near = table.gains, table.excess, np.array((under, over))
+    at = table.costs.starts + near
+    spent, gained = excess.take(at), gains.take(at)
+    room = table.room - spent.sum(axis=1, keepdims=True)
+    # However sums are rounded, no change at all keeps the first labels affordable.
+    room[0] = np.maximum(room[0], 0.0)
+    rise = gains - gained[:, :, None]
+    rise[excess > (spent + room)[:, :, None]] = -inf
+    best = rise.reshape(2, -1).argmax(axis=1)
+    total = gained.sum(axis=1) + rise.reshape(2, -1)[[0, 1], best]
+    side = int(total[1] > total[0])
+    labels = near[side]
+    block, label = divmod(int(best[side]), gains.shape[1])
+    labels[block] = label
+    return float(total[side]), labels
 
 
 def _milp(table: LabelTable) -> Labels:

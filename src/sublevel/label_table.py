@@ -4,7 +4,7 @@ Costs are measured above each block's least cost. What remains of the budget is 
 room, never negative, so the least-cost labels are always affordable.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, nan
 from typing import Any
@@ -99,6 +99,11 @@ class LabelTable:
         Minus infinity where a class is absent or cannot be afforded.
     costs : LabelCosts
 
+    Attributes
+    ----------
+    both : array of shape (2, blocks * classes)
+        Excess costs and gains, for sums in one go.
+
     Examples
     --------
     >>> table = LabelTable.of([[0.0, 3.0]], [[1.0, 1.5]], budget=2.0)
@@ -108,6 +113,11 @@ class LabelTable:
 
     gains: Array
     costs: LabelCosts
+    both: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        both = np.array((self.excess, self.gains)).reshape(2, -1)
+        object.__setattr__(self, "both", both)
 
     @classmethod
     def of(
@@ -154,8 +164,8 @@ class LabelTable:
 
     def totals(self, labels: Labels) -> tuple[float, float]:
         """Both of these."""
-        at = self.costs.starts + labels
-        return float(self.excess.take(at).sum()), float(self.gains.take(at).sum())
+        cost, gain = self.both.take(self.costs.starts + labels, axis=1).sum(axis=1)
+        return float(cost), float(gain)
 
 
 def excess_costs(

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..errors import NotCalibrated
+from ..fingerprint import mark_rows
 from ..fitting import fit_model
 from ..guarantees import Certificate
 from ..losses import Squared
@@ -61,7 +62,9 @@ class PointPrediction(SetSource):
 
     def fit(self, X: Any, Y: Any) -> PointPrediction:
         """Train the model; a fitted one is left alone."""
-        self.model_ = fit_model(as_model(self.model), X, Y)
+        model = as_model(self.model)
+        self._seen = None if is_fitted(model) else mark_rows(X, Y)
+        self.model_ = fit_model(model, X, Y)
         self._columns = frame_columns(Y)
         return self
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from ..checks import Array
 from ..errors import InvalidParameter, NotCalibrated
+from ..fingerprint import mark_rows
 from ..guarantees import Certificate
 from ..losses import Loss
 from ..predictions import (
@@ -46,6 +47,7 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
     certificate_: Certificate
     outcomes_: Outcomes
     names_: tuple[str, ...]
+    _seen: Any = None
 
     @abstractmethod
     def fit(self, X: Any, Y: Any) -> Any:
@@ -115,6 +117,8 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
                 f"{owner}: X and Y must have as many rows, at least one, got {rows} "
                 f"and {outcomes}."
             )
+        # Calibrating a policy on these rows again would void its promise.
+        self._seen = mark_rows(X, Y)
         self.outcomes_ = read_outcomes(Y, labels)
         self.names_ = self.outcomes_.names(column_names(Y))
         return self.outcomes_.encode(Y, owner)

@@ -53,7 +53,7 @@ def nearest(rows: Array, costs: Array, X: Array) -> Placed:
     model the neighbours of each are sought among all rows, 5 or 40 times as many.
     """
     count = max(2, round(np.sqrt(len(rows))))
-    index = NearestNeighbors(n_neighbors=count).fit(rows)
+    index = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(rows)
     near = index.kneighbors(X.reshape(-1, X.shape[-1]), return_distance=False)
     around = costs[near]
     shape = X.shape[:-1]
@@ -64,16 +64,23 @@ def nearest(rows: Array, costs: Array, X: Array) -> Placed:
 
 @dataclass(frozen=True)
 class ResidualQuantile:
-    """Sun, Liu and Li's shape: a quantile of the absolute residual, by boosting."""
+    """Sun, Liu and Li's shape: a quantile of the absolute residual, by boosting.
+
+    One shape serves all levels; the factor in front of it is found for each.
+    """
 
     model: Any
     floor: float
 
     @staticmethod
-    def fit(rows: Array, residuals: Array, alpha: float) -> ResidualQuantile:
-        """Learn the (1 - alpha)-quantile from rows (N, p) and residuals (N,)."""
+    def fit(rows: Array, residuals: Array) -> ResidualQuantile:
+        """Learn the 90 % quantile from rows (N, p) and residuals (N,)."""
         model = HistGradientBoostingRegressor(
-            loss="quantile", quantile=1 - alpha, max_iter=40, early_stopping=False
+            loss="quantile",
+            quantile=0.9,
+            max_iter=40,
+            max_leaf_nodes=15,
+            early_stopping=False,
         )
         size = np.abs(residuals)
         return ResidualQuantile(model.fit(rows, size), 0.01 * float(np.median(size)))
@@ -81,7 +88,8 @@ class ResidualQuantile:
     def scale(self, X: Array) -> Array:
         """The quantile at X of shape (n, m, p), kept above zero."""
         said = self.model.predict(X.reshape(-1, X.shape[-1]))
-        return np.maximum(said, max(self.floor, 1e-9)).reshape(X.shape[:-1])
+        kept = np.maximum(said, max(self.floor, 1e-9))
+        return np.asarray(kept.reshape(X.shape[:-1]))
 
 
 def share_inside(losses: Array, alpha: float) -> float:

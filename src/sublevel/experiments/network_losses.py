@@ -56,20 +56,31 @@ class GaussianLikelihood:
         residual = (outputs[..., 0] - outcomes) / spread
         by_mean = residual / spread
         by_raw = (1 - residual**2) / spread * expit(raw)
-        return np.stack([by_mean, by_raw], axis=-1) / outcomes.shape[1]
+        both = np.stack([by_mean, by_raw], axis=-1)
+        return np.asarray(both / outcomes.shape[1])
 
 
 class LogLoss:
-    """Cross-entropy of two classes: one output, the log-odds of class 1."""
+    """Cross-entropy of two classes: an output for each, as the paper has it.
 
-    outputs = 1
+    With a single output, the log-odds, 64 of the newsvendor's 65 published numbers come
+    out as here; regret at noise 0.5 and level 0.1 then misses its band by 0.01.
+    """
+
+    outputs = 2
 
     def value(self, outputs: Array, outcomes: Array) -> Array:
-        odds = outputs[..., 0]
+        odds = log_odds(outputs)
         return np.asarray(np.mean(np.logaddexp(0, odds) - outcomes * odds, axis=1))
 
     def slope(self, outputs: Array, outcomes: Array) -> Array:
-        return np.asarray((expit(outputs) - outcomes[..., None]) / outcomes.shape[1])
+        by_odds = (expit(log_odds(outputs)) - outcomes) / outcomes.shape[1]
+        return np.stack([-by_odds, by_odds], axis=-1)
+
+
+def log_odds(outputs: Array) -> Array:
+    """Log-odds of class 1 from the outputs of both classes, shape (..., 2)."""
+    return np.asarray(outputs[..., 1] - outputs[..., 0])
 
 
 def spread_of(raw: Array) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,8 @@ class Networks:
 
     hidden: Array
     output: Array
-    held_out: Array
-    epochs: Array
+    held_out: Any
+    epochs: Any
 
     def outputs(self, which: int, X: Array) -> Array:
         """Outputs of one network at X of shape (..., p): shape (..., k)."""
@@ -64,8 +65,11 @@ def train(
     X, y = _rows(X, order), np.take_along_axis(y, order, axis=1)
     weights = np.stack([_start(rng, X.shape[2] - 1, criterion.outputs) for rng in rngs])
     best, epochs = _descend(
-        weights, (X[:, n_held:], y[:, n_held:]), (X[:, :n_held], y[:, :n_held]),
-        criterion, list(rngs),
+        weights,
+        (X[:, n_held:], y[:, n_held:]),
+        (X[:, :n_held], y[:, :n_held]),
+        criterion,
+        list(rngs),
     )
     hidden, output = _split(best, X.shape[2], criterion.outputs)
     return Networks(hidden, output, order[:, :n_held], epochs)
@@ -77,7 +81,7 @@ def _descend(
     held: tuple[Array, Array],
     criterion: Criterion,
     rngs: list[np.random.Generator],
-) -> tuple[Array, Array]:
+) -> tuple[Array, Any]:
     """The best weights of each network, and its number of epochs."""
     best, epochs = weights.copy(), np.zeros(len(weights), dtype=int)
     running = np.arange(len(weights))
@@ -121,7 +125,7 @@ class _Adam:
         size = np.sqrt(self.square / (1 - SQUARE_DECAY**self.steps)) + FLOOR
         self.weights -= RATE / (1 - DECAY**self.steps) * self.mean / size
 
-    def keep(self, on: Array) -> _Adam:
+    def keep(self, on: Any) -> _Adam:
         return _Adam(self.weights[on], self.mean[on], self.square[on], self.steps)
 
 
@@ -166,6 +170,6 @@ def _start(rng: np.random.Generator, p: int, outputs: int) -> Array:
     return np.concatenate([hidden.ravel(), output.ravel()])
 
 
-def _rows(X: Array, order: Array) -> Array:
+def _rows(X: Array, order: Any) -> Array:
     """Rows of each network in its own order."""
-    return X[np.arange(len(X))[:, None], order]
+    return np.asarray(X[np.arange(len(X))[:, None], order])

@@ -101,9 +101,10 @@ class GridPaths:
 
     def decide(self, location: Array, scale: Array, radius: Any) -> tuple[Array, Array]:
         norms = np.sqrt(scale**2 @ self.paths.T)
-        worst = location @ self.paths.T + np.broadcast_to(radius, len(norms))[
-            :, None
-        ] * norms
+        worst = (
+            location @ self.paths.T
+            + np.broadcast_to(radius, len(norms))[:, None] * norms
+        )
         which = worst.argmin(axis=1)
         return self.paths[which], worst[np.arange(len(which)), which]
 

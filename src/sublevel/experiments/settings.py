@@ -77,10 +77,22 @@ EXPERIMENTS = {
     one.problem: one
     for one in (
         Experiment(
-            "newsvendor", "Newsvendor", (2000,), (0.0, 0.1, 0.2, 0.5, 1.0), (0,), 1, 10_000
+            "newsvendor",
+            "Newsvendor",
+            (2000,),
+            (0.0, 0.1, 0.2, 0.5, 1.0),
+            (0,),
+            1,
+            10_000,
         ),
         Experiment(
-            "portfolio", "Portfolio", (1000, 5000, 10_000), (0.0, 0.1, 1.0), (0,), 5, 100
+            "portfolio",
+            "Portfolio",
+            (1000, 5000, 10_000),
+            (0.0, 0.1, 1.0),
+            (0,),
+            5,
+            100,
         ),
         # The table's header has noise .1/.2/.3, the text and the figures .1/.3/.5.
         Experiment(

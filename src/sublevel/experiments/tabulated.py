@@ -1,8 +1,9 @@
 """The radius behind the paper's tables: its LLN inequality, as it was computed.
 
-Theorem 3.2 prints the Jensen gap at the argument (radius^2 - L) / t. The published radii
-are had with half of it, which is what the proof needs, but with the printed function.
-`PaperLLN` has both pure versions; this one sits between, within 2 % of either.
+Theorem 3.2 prints the Jensen gap at the argument (radius^2 - L) / t. The published
+radii are had with half of it, which is what the proof needs, but with the printed
+function. `PaperLLN` has the printed and the corrected bound; this one is within a few
+per cent of both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models that predict a spread. The networks, which need torch, are in `models.nets`."""
+"""Models that predict a spread. Networks, which need torch, are in `models.nets`."""
 
 from .mean_variance import MeanVarianceRegressor
 

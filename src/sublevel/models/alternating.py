@@ -91,7 +91,7 @@ class Alternation:
 def _precision(variance: Array, rows: Rows) -> Array:
     """Weights 1 / variance with mean 1, averaged over the outputs, shape (n,)."""
     inverse = 1 / variance
-    relative = np.mean(inverse / rows.mean(inverse), axis=1)
+    relative = np.asarray(np.mean(inverse / rows.mean(inverse), axis=1))
     return relative if rows.weight is None else relative * rows.weight
 
 

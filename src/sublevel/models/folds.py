@@ -49,4 +49,9 @@ def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
             f"{len(held)} held-out rows, {len(np.unique(held))} of them distinct. Use "
             "KFold or GroupKFold, or a list of such splits."
         )
+    if any(np.isin(held, train).any() for train, held in folds):
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must not train on the rows it holds out: their residuals "
+            "would understate the noise."
+        )
     return folds

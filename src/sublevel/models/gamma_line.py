@@ -1,11 +1,11 @@
 """A line for the logarithm of a positive target, under the gamma loss.
 
-    minimise  mean(y exp(-eta) + eta) + penalty / 2 |slopes|^2,  eta = intercept + Z slopes
+    minimise  mean(y exp(-eta) + eta) + penalty / 2 |b|^2,  eta = intercept + Z b
 
-by Fisher scoring: the expected curvature of the gamma loss is the mean of Z Z', whatever
-eta is, so it is factorised once and never small. (The curvature of Newton's method,
-weighted by y exp(-eta), vanishes where y is tiny, as squared residuals are.) The loss is
-convex; halving a step until the loss falls is all the care needed.
+by Fisher scoring: the expected curvature of the gamma loss is the mean of Z Z',
+whatever eta is, so it is factorised once and never small. (The curvature of Newton's
+method, weighted by y exp(-eta), vanishes where y is tiny, as squared residuals are.)
+The loss is convex; halving a step until the loss falls is all the care needed.
 """
 
 from __future__ import annotations
@@ -18,38 +18,43 @@ from scipy.linalg import cho_factor, cho_solve
 from ..checks import Array
 
 MOST_STEPS, MOST_HALVINGS = 200, 40
+#: Of a logarithm: noise does not differ by more than 1e26 between rows.
+FARTHEST = 30.0
 
 
 @dataclass(frozen=True, eq=False)
 class GammaLine:
-    """A linear model of the logarithm, fitted in the style of scikit-learn.
+    """A fitted linear model of the logarithm; its first coefficient is free."""
+
+    coefficients: Array
+
+    def predict(self, design: Array) -> Array:
+        """Predictions of shape (n,), positive and finite however far the row is."""
+        eta = _with_ones(design) @ self.coefficients
+        return np.asarray(np.exp(np.clip(eta, -FARTHEST, FARTHEST)))
+
+
+def fit_gamma_line(
+    design: Array, y: Array, weight: Array | None, penalty: float
+) -> GammaLine:
+    """The line with the smallest penalised loss.
 
     Parameters
     ----------
+    design : array of shape (n, p), columns of about unit size
+    y : array of shape (n,), positive
+    weight : array of shape (n,), or None where all rows count the same
     penalty : float, on the slopes, relative to the mean loss
 
     Examples
     --------
     >>> Z = np.array([[-1.0], [0.0], [1.0]])
-    >>> GammaLine(0.0).fit(Z, np.exp(1 + 2 * Z[:, 0])).predict(Z).round(3)
+    >>> fit_gamma_line(Z, np.exp(1 + 2 * Z[:, 0]), None, 0.0).predict(Z).round(3)
     array([ 0.368,  2.718, 20.086])
     """
-
-    penalty: float
-    coefficients: Array | None = None
-
-    def fit(
-        self, design: Array, y: Array, sample_weight: Array | None = None
-    ) -> GammaLine:
-        """A fitted copy; design has shape (n, p), y is positive."""
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        loss = _PenalisedLoss(_with_ones(design), y, weight / weight.sum(), self.penalty)
-        return GammaLine(self.penalty, loss.minimiser())
-
-    def predict(self, design: Array) -> Array:
-        """Positive predictions of shape (n,); infinite where the line is too high."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(_with_ones(design) @ self.coefficients))
+    raw = np.ones(len(y)) if weight is None else weight
+    loss = _PenalisedLoss(_with_ones(design), y, raw / raw.sum(), penalty)
+    return GammaLine(loss.minimiser())
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +66,13 @@ class _PenalisedLoss:
 
     @property
     def ridge(self) -> Array:
-        """The intercept, first, is free."""
         return np.append(0.0, np.full(self.Z.shape[1] - 1, self.penalty))
 
     def value(self, b: Array) -> float:
         eta = self.Z @ b
         with np.errstate(over="ignore"):
-            return float(self.shares @ (self.y * np.exp(-eta) + eta)) + float(
-                self.ridge @ b**2 / 2
-            )
+            mean = self.shares @ (self.y * np.exp(-eta) + eta)
+        return float(mean + self.ridge @ b**2 / 2)
 
     def slope(self, b: Array) -> Array:
         pull = self.shares * (1 - self.y * np.exp(-(self.Z @ b)))

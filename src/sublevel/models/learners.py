@@ -64,6 +64,9 @@ class GivenModel:
     estimator: Any
     sees_mean: bool = False
 
+    def __str__(self) -> str:
+        return type(self.estimator).__name__
+
     @property
     def takes_weight(self) -> bool:
         """Whether its `fit` has a place for weights."""
@@ -126,7 +129,10 @@ def predicts_many(model: Any) -> bool:
     >>> predicts_many(Ridge()), predicts_many(HistGradientBoostingRegressor())
     (True, False)
     """
-    try:
-        return bool(get_tags(model).target_tags.multi_output)
-    except (AttributeError, TypeError):
-        return False
+    tags = tags_of(model)
+    return tags is not None and bool(tags.target_tags.multi_output)
+
+
+def tags_of(model: Any) -> Any:
+    """The model's scikit-learn tags; None where it has none."""
+    return get_tags(model) if hasattr(model, "__sklearn_tags__") else None

@@ -66,7 +66,7 @@ def learn_line(family: Family, rows: Rows, y: Array) -> Learned:
         held_out[:, held] = [line.predict(seen) for line in lines]
     losses = [rows.mean(family.loss(y, found)) for found in held_out]
     best = int(np.argmin(losses))
-    # Penalty 0 of the candidates is the constant, always there.
+    # The first candidate is the constant.
     line = _candidates(family, rows, y, family.penalties[best - 1 : best])[-1]
     return Learned(line, held_out[best])
 
@@ -95,8 +95,6 @@ def _candidates(
     if not penalties:
         return [constant]
     columns = Columns.of(rows)
-    design, weight = columns(rows.X), rows.weight
-    total = len(y) if weight is None else float(np.sum(weight))
-    lines = [family.line(penalty, total) for penalty in penalties]
-    fitted = [line.fit(design, y, sample_weight=weight) for line in lines]
-    return [constant, *(Line(columns, line) for line in fitted)]
+    design = columns(rows.X)
+    lines = [family.line(design, y, rows.weight, penalty) for penalty in penalties]
+    return [constant, *(Line(columns, line) for line in lines)]

@@ -1,6 +1,6 @@
-"""MeanVarianceRegressor: any regressor for the mean, any gamma regressor for the spread.
+"""MeanVarianceRegressor: a mean and a spread from any two regressors.
 
-The two together minimise the loss of Nix and Weigend (1994), r^2 / s + log s.
+Together they minimise the loss of Nix and Weigend (1994), r^2 / s + log s.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_array, check_consistent_length, get_tags
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import Array, as_vector, require_level, require_nonnegative
 from ..errors import InvalidParameter
-from .alternating import Alternation, Pair
+from .alternating import Alternation
 from .folds import partition
-from .learners import GivenModel, Learner, predicts_many
+from .learners import GivenModel, predicts_many, tags_of
 from .line_then_trees import default_mean, default_variance
 from .rows import Rows
 
@@ -113,15 +114,16 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
             How much each row counts; both models must take weights.
         """
         turns = self._alternation()
+        self._require_dense(X)
         Y = _outcomes(X, y)
-        weight = self._weights(sample_weight, turns, len(Y))
+        weight = _weights(sample_weight, turns, len(Y))
         folds = partition(self.cv, X, Y, self.random_state)
         validate_data(self, X, skip_check_array=True)
         rows = Rows(X if hasattr(X, "shape") else np.asarray(X), weight, folds)
         together = self.mean is not None and predicts_many(self.mean)
         blocks = [Y] if together else np.split(Y, Y.shape[1], axis=1)
         self._pairs = [turns.fit(rows, block) for block in blocks]
-        self._describe(self._pairs)
+        self._describe()
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -147,55 +149,44 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = [get_tags(m) for m in (self.mean, self.variance) if m is not None]
         tags.target_tags.multi_output = True
-        tags.input_tags.sparse = len(inner) == 2 and all(
-            tag.input_tags.sparse for tag in inner
-        )
-        tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in inner)
+        inner = [tags_of(m) for m in (self.mean, self.variance) if m is not None]
+        asked = [tag.input_tags for tag in inner if tag is not None]
+        # The defaults want dense columns and do not mind gaps.
+        tags.input_tags.sparse = len(asked) == 2 and all(tag.sparse for tag in asked)
+        tags.input_tags.allow_nan = all(tag.allow_nan for tag in asked)
         return tags
 
     def _alternation(self) -> Alternation:
         require_level(_OWNER, floor=self.floor)
-        require_nonnegative(_OWNER, tol=self.tol, max_refits=self.max_refits)
-        mean, variance = (
-            default(self.random_state) if model is None else GivenModel(model)
-            for model, default in (
-                (self.mean, default_mean),
-                (self.variance, default_variance),
-            )
-        )
-        return Alternation(mean, variance, self.floor, int(self.max_refits), self.tol)
-
-    def _weights(
-        self, sample_weight: Any, turns: Alternation, n: int
-    ) -> Array | None:
-        if sample_weight is None:
-            return None
-        for name in ("mean", "variance"):
-            if not getattr(turns, name).takes_weight:
-                model = type(getattr(self, name)).__name__
-                raise InvalidParameter(
-                    f"{_OWNER}.fit(sample_weight=...) needs models that take weights, "
-                    f"got {name}={model}, whose fit does not. Use another model, or "
-                    "no weights."
-                )
-        weight = np.array(as_vector(f"{_OWNER}.fit", "sample_weight", sample_weight, n))
-        if (weight < 0).any() or not weight.any():
+        require_nonnegative(_OWNER, tol=self.tol)
+        if not isinstance(self.max_refits, int | np.integer) or self.max_refits < 0:
             raise InvalidParameter(
-                f"{_OWNER}.fit(sample_weight=...) must be at least 0 and not all "
-                f"zero, got {weight.min()} to {weight.max()}."
+                f"{_OWNER}(max_refits=...) must be a whole number of at least 0, got "
+                f"{self.max_refits!r}."
             )
-        return weight
+        own = default_mean(self.random_state), default_variance(self.random_state)
+        mean, variance = (
+            default if given is None else GivenModel(given)
+            for given, default in zip((self.mean, self.variance), own, strict=True)
+        )
+        return Alternation(mean, variance, self.floor, self.max_refits, self.tol)
 
-    def _describe(self, pairs: list[Pair]) -> None:
-        spreads = [spread for pair in pairs for spread in pair.spreads]
-        self.means_ = [pair.mean for pair in pairs]
+    def _require_dense(self, X: Any) -> None:
+        if issparse(X) and (self.mean is None or self.variance is None):
+            raise InvalidParameter(
+                f"{_OWNER} with a default model needs dense X, got a sparse matrix. "
+                "Give mean=... and variance=... that take sparse X, or X.toarray()."
+            )
+
+    def _describe(self) -> None:
+        spreads = [spread for pair in self._pairs for spread in pair.spreads]
+        self.means_ = [pair.mean for pair in self._pairs]
         self.variances_ = [spread.model for spread in spreads]
         self.powers_ = np.array([spread.tempering.power for spread in spreads])
         self.floors_ = np.array([spread.floor for spread in spreads])
-        self.losses_ = [pair.losses for pair in pairs]
-        self.n_refits_ = [pair.n_refits for pair in pairs]
+        self.losses_ = [pair.losses for pair in self._pairs]
+        self.n_refits_ = [pair.n_refits for pair in self._pairs]
 
 
 def _outcomes(X: Any, y: Any) -> Array:
@@ -213,8 +204,28 @@ def _outcomes(X: Any, y: Any) -> Array:
     return np.asarray(values.reshape(len(values), -1))
 
 
+def _weights(sample_weight: Any, turns: Alternation, n: int) -> Array | None:
+    """Weights of shape (n,), if both models take them."""
+    if sample_weight is None:
+        return None
+    for name, learner in (("mean", turns.mean), ("variance", turns.variance)):
+        if not learner.takes_weight:
+            raise InvalidParameter(
+                f"{_OWNER}.fit(sample_weight=...) needs models that take weights, "
+                f"got {name}={learner}, whose fit does not. Use another model, or no "
+                "weights."
+            )
+    weight = np.array(as_vector(f"{_OWNER}.fit", "sample_weight", sample_weight, n))
+    if (weight < 0).any() or not weight.any():
+        raise InvalidParameter(
+            f"{_OWNER}.fit(sample_weight=...) must be at least 0 and not all zero, got "
+            f"{weight.min()} to {weight.max()}."
+        )
+    return weight
+
+
 def _require_table(X: Any) -> None:
-    if len(np.shape(X)) == 1 and not hasattr(X, "columns"):
+    if len(np.shape(X)) == 1:
         raise InvalidParameter(
             f"{_OWNER}.predict(X) must be of shape (n, p), got {np.shape(X)}. Reshape "
             "your data: X.reshape(1, -1) for one row, X.reshape(-1, 1) for one column."

@@ -1,7 +1,7 @@
 """Tempering: from what a variance model says to a variance that holds out of fold.
 
 A flexible variance model exaggerates: where it has seen small squares it promises less
-noise than there is. Its out-of-fold predictions v tell by how much. The variance used is
+noise than there is. Its out-of-fold predictions v tell by how much. We use
 
     s = max(floor, level * v^power),   power in [0, 2],
 
@@ -99,4 +99,4 @@ def _believe(raw: Any, floor: float, ceiling: float) -> Array:
             "MeanVarianceRegressor(variance=...) must predict numbers, got nan for row "
             f"{row} of X. Check that row."
         )
-    return np.clip(values, floor, ceiling)
+    return np.asarray(np.clip(values, floor, ceiling))

@@ -11,7 +11,7 @@ written to a file; `canonical` reads it from CVXPY once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,9 @@ class ConeProgram:
     b: Any
     slots: dict[str, slice]
     variables: dict[int, Any]
+    _moving: dict[Any, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def width(self) -> int:
@@ -76,6 +79,21 @@ class ConeProgram:
         """A as a sparse matrix, from the values of its pattern."""
         shape = (self.b.shape[0], self.width)
         return sp.csc_array((values, self.indices, self.indptr), shape=shape)
+
+    def moving(self, names: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
+        """What some slots move: their columns, and for q, A and b which entries, with
+        the part of the table. The same for all contexts, so found only once.
+        """
+        if names not in self._moving:
+            slots = [self.slots[name] for name in names]
+            columns = np.concatenate(
+                [np.zeros(0, dtype=int), *(np.arange(s.start, s.stop) for s in slots)]
+            )
+            tables = {"q": self.q, "A": self.A, "b": self.b}
+            found = {k: _moved(table[:, columns]) for k, table in tables.items()}
+            self._moving[names] = columns, found
+        columns, found = self._moving[names]
+        return columns, found
 
 
 @dataclass(frozen=True)
@@ -158,10 +176,7 @@ def fill(program: ConeProgram, fixed: Array, contexts: dict[str, Array]) -> Prog
         The slot vector; what it holds in slots that `contexts` names is ignored.
     contexts : slot name -> array of shape (n, size of the slot)
     """
-    columns = [
-        np.arange(*program.slots[name].indices(program.size)) for name in contexts
-    ]
-    changing = np.concatenate(columns) if columns else np.zeros(0, dtype=int)
+    changing, moved = program.moving(tuple(contexts))
     given = list(contexts.values())
     theta = np.hstack(given) if given else np.zeros((1, 0))
     fixed = fixed.copy()
@@ -169,23 +184,32 @@ def fill(program: ConeProgram, fixed: Array, contexts: dict[str, Array]) -> Prog
     return ProgramData(
         program,
         _quadratic(program, fixed),
-        _varying(program.q, fixed, changing, theta),
-        _varying(program.A, fixed, changing, theta),
-        _varying(program.b, fixed, changing, theta),
+        _varying(program.q, fixed, *moved["q"], theta),
+        _varying(program.A, fixed, *moved["A"], theta),
+        _varying(program.b, fixed, *moved["b"], theta),
     )
 
 
-def _varying(table: Any, fixed: Array, changing: Any, theta: Array) -> Varying:
+def _moved(table: Any) -> tuple[Any, Any]:
+    """The rows of a sparse table that have entries, and these rows."""
+    table = sp.csr_array(table)
+    where = np.flatnonzero(np.diff(table.indptr))
+    return where, table[where]
+
+
+def _varying(table: Any, fixed: Array, where: Any, part: Any, theta: Array) -> Varying:
     base = np.asarray(table @ fixed)
-    part = table[:, changing] if changing.size else sp.csr_array((len(base), 0))
-    where = np.flatnonzero(np.diff(part.indptr))
     # One sparse product for all contexts.
-    values = base[where] + np.asarray((part[where] @ theta.T).T)
+    values = base[where] + np.asarray((part @ theta.T).T)
     return Varying(base, where, np.ascontiguousarray(values))
 
 
 def _quadratic(program: ConeProgram, fixed: Array) -> Any:
-    shape = (program.width, program.width)
-    column, row = np.divmod(program.P_where, program.width)
-    entries = np.asarray(program.P @ fixed)
-    return sp.triu(sp.coo_array((entries, (row, column)), shape=shape), format="csc")
+    """The upper triangle of P; entries are counted down the columns already."""
+    width = program.width
+    column, row = np.divmod(program.P_where, width)
+    upper = row <= column
+    entries = np.asarray(program.P @ fixed)[upper]
+    ends = np.cumsum(np.bincount(column[upper], minlength=width))
+    pattern = entries, row[upper], np.concatenate([[0], ends])
+    return sp.csc_array(pattern, shape=(width, width))

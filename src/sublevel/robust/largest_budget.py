@@ -18,6 +18,7 @@ import numpy as np
 from ..checks import require_level
 from ..errors import EmptySet, InvalidParameter, SolverFailed
 from .counterpart import Key
+from .cuts import Cuts
 from .sets_at import is_predicted, set_at, set_value
 from .uncertain import uncertain_in
 
@@ -75,7 +76,9 @@ def _scaled_keys(problem: Any, parameter: Any) -> list[Key]:
     known = [key for key, value in problem.uncertainty.items() if is_predicted(value)]
     if parameter is not None:
         wanted = parameter if isinstance(parameter, tuple) else (parameter,)
-        known = [key for key in known if key == wanted]
+        # By identity: == between CVXPY expressions makes a constraint.
+        asked = [part.id for part in wanted]
+        known = [key for key in known if [part.id for part in key] == asked]
     if not known:
         raise InvalidParameter(
             "RobustProblem.largest_budget() needs a LossSet whose budget can be "
@@ -141,7 +144,7 @@ class _Search:
             return True
         # In the order of the keys, as they were given.
         sets = {key: {**self.fixed, **found}[key] for key in self.problem.uncertainty}
-        decision = self.problem._decide(sets, self.engine, self.solver)
+        decision = self._least_slack(sets)
         if decision.status == cp.INFEASIBLE:
             return False
         if decision.status != cp.OPTIMAL:
@@ -152,6 +155,16 @@ class _Search:
         constants = [abs(float(r.constant.value)) for r in self.problem._rows()]
         size = 1 + max(constants, default=0.0)
         return bool(decision.objective <= TOLERANCE * size)
+
+    def _least_slack(self, sets: dict[Key, Any]) -> Any:
+        try:
+            return self.problem._decide(sets, self.engine, self.solver)
+        except SolverFailed:
+            if self.engine != "auto":
+                raise
+            # The dual of a set that is hardly more than a point has huge multipliers;
+            # its oracle knows the point.
+            return self.problem._decide(sets, Cuts(), self.solver)
 
 
 def _relaxed(problem: Any, slack: cp.Variable) -> Any:
@@ -171,7 +184,9 @@ def _with_slack(constraint: Any, slack: cp.Variable) -> Any:
         return constraint.args[0] >= -slack
     if isinstance(constraint, cp.NonPos):
         return constraint.args[0] <= slack
-    if len(constraint.args) == 2 and not isinstance(constraint, cp.constraints.Equality):
+    if len(constraint.args) == 2 and not isinstance(
+        constraint, cp.constraints.Equality
+    ):
         return constraint.args[0] <= constraint.args[1] + slack
     return constraint
 

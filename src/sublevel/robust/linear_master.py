@@ -36,12 +36,9 @@ class LinearMaster:
 
     def add(self, cuts: list[tuple[int, dict[Key, Array]]]) -> None:
         """Rows that must hold at given outcomes."""
-        rows = np.array([self._cut(i, outcomes) for i, outcomes in cuts])
-        inner, offset = rows[:, :-1], rows[:, -1]
-        row, column = inner.nonzero()
-        counts = np.bincount(row, minlength=len(rows))
-        top = np.full(len(rows), np.inf)
-        self._program.add_rows(counts, column, inner[row, column], -offset, top)
+        for i, outcomes in cuts:
+            row = self._cut(i, outcomes)
+            self._program.add_row(row[:-1], -row[-1])
 
     def solve(self) -> str:
         """Solve; the status is "optimal", "infeasible" or "unbounded"."""
@@ -64,6 +61,8 @@ class LinearMaster:
     @property
     def bound(self) -> float:
         """What no decision beats, in the sense of the objective."""
+        if not self._model.integer.size:
+            return self.value
         return self._model.sign * self._program.bound
 
     @property

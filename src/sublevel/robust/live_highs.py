@@ -35,7 +35,7 @@ class LiveHighs:
 
     Examples
     --------
-    >>> lp = LiveHighs(np.zeros(2), np.full(2, 9.0), np.zeros(0, int), 0, -1.0, 1e-7)
+    >>> lp = LiveHighs(np.zeros(2), np.full(2, 9.0), np.array([0]), 0, -1.0, 1e-7)
     >>> lp.add_rows([1, 1], [0, 1], [1.0, -1.0], [-np.inf, -3.0], [4.0, -3.0])
     >>> lp.run(), float(lp.point[0]), lp.bound
     ('optimal', 4.0, -4.0)
@@ -73,6 +73,12 @@ class LiveHighs:
             np.asarray(values),
         )
 
+    def add_row(self, row: Array, lower: float) -> None:
+        """One row lower <= row @ x."""
+        columns = row.nonzero()[0]
+        values, places = row[columns], columns.astype(np.int32)
+        self._highs.addRow(lower, np.inf, len(columns), places, values)
+
     def set_cost(self, column: int, cost: float) -> None:
         """Change what is minimised."""
         self._highs.changeColCost(column, cost)
@@ -101,11 +107,8 @@ class LiveHighs:
 
     @property
     def bound(self) -> float:
-        """What no solution beats: for integers, the bound of branch and bound."""
-        info = self._highs.getInfo()
-        if self._integer.size:
-            return float(info.mip_dual_bound)
-        return float(info.objective_function_value)
+        """What no solution beats, by branch and bound: for integer columns."""
+        return float(self._highs.getInfo().mip_dual_bound)
 
     def ray(self) -> Array | None:
         """A direction, integrality apart, along which the program improves for ever."""

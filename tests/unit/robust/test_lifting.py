@@ -10,6 +10,7 @@ import sublevel as sl
 from sublevel.errors import NotRobustifiable
 from sublevel.losses import LabelLoss
 from sublevel.robust import RobustProblem, Uncertain
+from sublevel.robust.counterpart import take_apart
 from sublevel.testing import example_prediction
 
 RNG = np.random.default_rng(11)
@@ -242,7 +243,6 @@ REFUSED = {
     ),
     "product-inside-a-square": (cp.square(cp.log(V[0] * V[1]) + T) <= 1, "concave"),
     "two-sets": (cp.log(V + Q) @ X <= 1, r"\{\(v, q\): ...\}"),
-    "ordinary-parameter": (cp.log(K + V) @ X <= 1, "constant value"),
     "sum-with-a-curve": (cp.log(V) @ X + cp.exp(V @ X) <= 1, "nature could not"),
     "sum-with-a-convex-one": (cp.log(V[0]) + cp.exp(V[1]) + T <= 1, "nature could not"),
     "curved-domain": (cp.log(4 - cp.square(V)) @ X <= 1, "curved conditions"),
@@ -258,6 +258,19 @@ def test_the_rest_is_refused_with_the_constraint_and_the_way_out(name):
     with pytest.raises(NotRobustifiable, match=way_out) as caught:
         RobustProblem(cp.Minimize(cp.sum(X) + T), [constraint], {V: BOX, Q: BOX})
     assert str(constraint) in str(caught.value)
+
+
+def test_an_ordinary_parameter_inside_is_taken_at_its_value():
+    """log(k + v) @ x is largest at the upper end, whatever k is."""
+    goal = cp.Minimize(cp.log(K + V) @ X)
+    robust = RobustProblem(goal, [cp.sum(X) == 1], {V: BOX})
+    for value in (1.0, 3.0):
+        K.value = value
+        best = np.log(value + BOX.upper).min()
+        assert robust.solve().objective == pytest.approx(best, abs=1e-6)
+    K.value = 1.0
+    with pytest.raises(NotRobustifiable, match="constant value"):
+        take_apart(cp.log(K + V) @ X <= 1, ((V,),))
 
 
 def test_objectives_that_ask_for_the_least_of_a_concave_function_are_refused():

@@ -55,11 +55,12 @@ def first_weights(
 ) -> tuple[Array, Array]:
     """Random weights (h, p + 1) and (k, h + 1) for covariates of shape (p, n).
 
-    The hinge of every unit goes through a random row: no unit is dead at the start.
+    The hinge of every unit lies halfway between two random rows, so one of them is on
+    its active side: no unit is dead at the start.
     """
     p, n = covariates.shape
     slopes = draw.normal(size=(hidden_units, p)) / np.sqrt(p)
-    through = covariates[:, draw.integers(n, size=hidden_units)]
+    through = covariates[:, draw.integers(n, size=(2, hidden_units))].mean(axis=1)
     bias = -(slopes * through.T).sum(axis=1)
     output = draw.normal(size=(outputs, hidden_units)) / np.sqrt(hidden_units)
     return np.column_stack([slopes, bias]), np.column_stack([output, np.zeros(outputs)])

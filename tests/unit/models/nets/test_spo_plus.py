@@ -51,7 +51,8 @@ def test_the_loss_is_its_definition(name):
     criterion = SPOPlus(oracle)
     outputs, c = tensors(predicted, costs)
     found = criterion.value(outputs, criterion.with_decisions(c))[0].numpy()
-    np.testing.assert_allclose(found, by_definition(predicted, costs, vertices))
+    expected = by_definition(predicted, costs, vertices)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -90,7 +91,7 @@ def test_the_loss_bounds_the_regret_and_vanishes_at_the_truth(name):
 
 
 def steep_costs(n, rng):
-    """Costs that a network of one unit cannot fit, but whose cheapest one it can find."""
+    """Costs that one hidden unit cannot fit, though it can tell the cheapest."""
     X = rng.normal(size=(n, 2))
     cheap = np.exp(2 * X[:, 0])
     return X, np.column_stack([cheap, np.full(n, 1.5)]) + 0.1 * rng.normal(size=(n, 2))
