@@ -86,4 +86,4 @@ if __name__ == "__main__":
     # The settings compared do stop at scikit-learn's default number of epochs.
     warnings.simplefilter("ignore", ConvergenceWarning)
     given = [int(word) for word in sys.argv[1:]]
-    main(*(given + [500, 25][len(given) :]))
+    main(*(given + [500, 15][len(given) :]))

@@ -8,6 +8,7 @@ U = sets.predict_set(X_new)[0]
 from typing import Any
 
 from . import errors, guarantees, losses, predictions, robust, sets
+from .diagnosing import diagnose
 from .evaluation import evaluate
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, SharedModel
@@ -25,6 +26,7 @@ __all__ = [
     "Uncertain",
     "affine_rule",
     "baselines",
+    "diagnose",
     "drift",
     "errors",
     "evaluate",

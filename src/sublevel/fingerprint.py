@@ -53,17 +53,27 @@ def refuse_seen(
     Rows that repeat within the sample (few discrete values) may well repeat outside
     it, and prove nothing.
     """
-    rows = None if seen is None else mark_rows(X, Y)
-    if seen is None or rows is None or not rows.size:
-        return
-    known = int(np.isin(rows, seen).sum())
-    if 2 * known < rows.size or np.unique(rows).size < DISTINCT * rows.size:
+    known = count_seen(seen, X, Y)
+    if known is None or 2 * known[0] < known[1]:
         return
     raise InvalidParameter(
-        f"{owner}(X, Y) must use data the model was not trained on, got {known} of "
-        f"{rows.size} rows from its training data: the promise would be void. Hold "
+        f"{owner}(X, Y) must use data the model was not trained on, got {known[0]} of "
+        f"{known[1]} rows from its training data: the promise would be void. Hold "
         "some rows back, or use LossSet.calibrate(guarantee=sl.guarantees.CVPlus())."
     )
+
+
+def count_seen(seen: Hashes | None, X: Any, Y: Any) -> tuple[int, int] | None:
+    """How many rows are among those marked as seen, of how many.
+
+    None where that is not known, or proves nothing as rows repeat.
+    """
+    rows = None if seen is None else mark_rows(X, Y)
+    if seen is None or rows is None or not rows.size:
+        return None
+    if np.unique(rows).size < DISTINCT * rows.size:
+        return None
+    return int(np.isin(rows, seen).sum()), int(rows.size)
 
 
 def _columns(X: Any) -> list[Any]:

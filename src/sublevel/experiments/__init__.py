@@ -5,7 +5,7 @@ report prints.
 """
 
 from .collecting import collect
-from .runner import run_all
+from .runner import open_folder, require_all, run_all
 from .settings import ALPHAS, EXPERIMENTS, EXTENTS, Cell, cells_of, problems_of
 
 __all__ = [
@@ -15,6 +15,8 @@ __all__ = [
     "Cell",
     "cells_of",
     "collect",
+    "open_folder",
     "problems_of",
+    "require_all",
     "run_all",
 ]

@@ -57,10 +57,16 @@ def _problem(name: str, table: pd.DataFrame, extent: Extent) -> dict[str, Any]:
         "title": EXPERIMENTS[name].title,
         "cells": cells,
         "promises": promises,
-        "orderings": orderings(name, table),
+        "orderings": orderings(name, table) if _complete(name, table) else [],
         "headroom": [] if name == "newsvendor" else headroom(name, table),
     }
     return facts | {"summary": _summary(facts)}
+
+
+def _complete(name: str, table: pd.DataFrame) -> bool:
+    """Whether all settings were run, which the paper's statements are about."""
+    columns = ["size", "degree", "noise"]
+    return len(table[columns].drop_duplicates()) == len(EXPERIMENTS[name].settings)
 
 
 def _label(row: dict[str, Any]) -> str:

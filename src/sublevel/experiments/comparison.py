@@ -28,8 +28,13 @@ BAD = ("differs", "other order")
 
 
 def compare(problem: str, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """One row for every published number of a problem."""
-    numbers = published(problem)
+    """One row for every published number of the settings that were run."""
+    run = set(zip(table["size"], table["degree"], table["noise"], strict=True))
+    numbers = [
+        number
+        for number in published(problem)
+        if (number.setting.size, number.setting.degree, number.setting.noise) in run
+    ]
     ours = {number: _ours(number, table) for number in numbers}
     return [_row(number, ours) for number in numbers]
 

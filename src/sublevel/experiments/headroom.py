@@ -20,6 +20,8 @@ def headroom(problem: str, table: pd.DataFrame) -> list[dict[str, Any]]:
         here = pick(
             table, size=setting.size, degree=setting.degree, noise=setting.noise
         )
+        if here.empty:
+            continue
         for loss in ("MSE", "MSEV"):
             for alpha in ALPHAS:
                 asked = _asked(problem, setting.noise, setting.degree)

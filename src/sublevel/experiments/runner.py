@@ -12,10 +12,10 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from ..errors import InvalidParameter, MissingExtra, SublevelError
+from ..errors import CellsFailed, InvalidParameter, MissingExtra, SublevelError
 from . import newsvendor, regression
-from .settings import Cell
-from .store import Store
+from .settings import Cell, Extent
+from .store import Store, write_whole
 
 
 @dataclass(frozen=True)
@@ -110,3 +110,21 @@ def _backend(scheduler: str | None, jobs: int) -> AbstractContextManager[Any]:
         ) from error
     found: AbstractContextManager[Any] = parallel_config("dask")
     return found
+
+
+def open_folder(out: Path, extent: Extent) -> Path:
+    """The folder of finished cells; made and tried out before hours of work."""
+    folder = out / f"cells-{extent.name}"
+    trial = folder / "can-be-written"
+    write_whole(trial, "")
+    trial.unlink()
+    return folder
+
+
+def require_all(failures: Sequence[str]) -> None:
+    """Raise if cells failed, naming them."""
+    if failures:
+        raise CellsFailed(
+            f"{len(failures)} cells failed: {'; '.join(failures)}. The others are "
+            "kept; the same command tries these again."
+        )

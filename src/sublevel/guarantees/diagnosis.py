@@ -5,8 +5,8 @@ kappa = 1 or a total loss that is the same at every context, but a bias on conte
 rare to be in the sample stays unseen.
 """
 
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, field
+from math import inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,10 @@ class Diagnosis:
         contexts.
     evidence : tuple of str
         What is more than chance, and what it speaks against.
+    surprises : tuple of float
+        The numbers above, in their order, in standard errors from zero.
+    limit : float
+        Standard errors from which on a number is more than chance.
 
     Examples
     --------
@@ -49,6 +53,8 @@ class Diagnosis:
     correlation: float
     r_squared: float | None
     evidence: tuple[str, ...]
+    surprises: tuple[float, ...] = field(default=(), compare=False)
+    limit: float = field(default=inf, compare=False)
 
 
 def diagnose(residuals: Any, X: Any = None, delta: float = 0.001) -> Diagnosis:
@@ -95,9 +101,9 @@ def diagnose(residuals: Any, X: Any = None, delta: float = 0.001) -> Diagnosis:
         excess_kurtosis=facts[1].value,
         correlation=facts[2].value,
         r_squared=facts[3].value if X is not None else None,
-        evidence=tuple(
-            fact.sentence.format(fact.value) for fact in facts if fact.surprise > limit
-        ),
+        evidence=tuple(f.sentence.format(f.value) for f in facts if f.surprise > limit),
+        surprises=tuple(f.surprise for f in facts),
+        limit=limit,
     )
 
 

@@ -38,10 +38,8 @@ def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
         if cv < 2:
             raise InvalidParameter(f"{_OWNER}(cv=...) must be 2 or more, got {cv}.")
         cv = KFold(min(int(cv), n), shuffle=True, random_state=random_state)
-    folds = [
-        (np.asarray(train), np.asarray(held))
-        for train, held in check_cv(cv).split(X, y)
-    ]
+    splits = check_cv(cv).split(X, y)
+    folds = [(_places(train), _places(held)) for train, held in splits]
     held = np.concatenate([held for _, held in folds])
     if len(held) != n or len(np.unique(held)) != n:
         raise InvalidParameter(
@@ -55,3 +53,9 @@ def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
             "would understate the noise."
         )
     return folds
+
+
+def _places(rows: Any) -> Any:
+    """Row numbers, from row numbers or a mask."""
+    found = np.asarray(rows)
+    return np.flatnonzero(found) if found.dtype == bool else found

@@ -225,9 +225,10 @@ def _weights(sample_weight: Any, turns: Alternation, n: int) -> Array | None:
 
 
 def _require_table(X: Any) -> None:
-    if len(np.shape(X)) == 1:
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if len(shape) == 1:
         raise InvalidParameter(
-            f"{_OWNER}.predict(X) must be of shape (n, p), got {np.shape(X)}. Reshape "
+            f"{_OWNER}.predict(X) must be of shape (n, p), got {shape}. Reshape "
             "your data: X.reshape(1, -1) for one row, X.reshape(-1, 1) for one column."
         )
 

@@ -6,12 +6,15 @@
 | `calibration_curve` | `calibration_table` | nominal level against realised coverage |
 | `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC  |
 | `plot_comparison`   | `comparison_table`  | regret and violations of policies       |
+| `frontier`          | `Policy.frontier`   | what each violation level costs         |
+| `plot_findings`     | `sl.diagnose`       | evidence against strong assertions      |
 
 Every picture takes `ax=` and returns the Axes it drew on. Matplotlib is imported only
 when a picture is drawn.
 """
 
 from .comparison import comparison_table, plot_comparison
+from .findings import plot_findings
 from .outline import plot_set, set_table
 from .promises import (
     budget_curve,
@@ -19,6 +22,7 @@ from .promises import (
     calibration_curve,
     calibration_table,
 )
+from .trade_off import frontier
 
 __all__ = [
     "budget_curve",
@@ -26,7 +30,9 @@ __all__ = [
     "calibration_curve",
     "calibration_table",
     "comparison_table",
+    "frontier",
     "plot_comparison",
+    "plot_findings",
     "plot_set",
     "set_table",
 ]

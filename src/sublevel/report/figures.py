@@ -44,14 +44,14 @@ def figures(problem: dict[str, Any]) -> list[Figure]:
     """The four figures about a problem, a panel for each setting."""
     made = (
         ("Objective against guarantee level",
-         "Mean worst-case cost (what a decision is certified to cost). Lower is better.",
+         "Mean worst-case cost: what a decision is certified to cost. Lower is better.",
          _by_level("objective")),
         ("Regret against guarantee level",
          "Mean realised cost above that of a clairvoyant. Lower is better.",
          _by_level("regret")),
         ("Promised and realised violation",
-         "On or below the diagonal the level asked for was kept on fresh instances; far "
-         "below it the set is larger than it need be.",
+         "On or below the diagonal the level asked for was kept on fresh instances; "
+         "far below it the set is larger than it need be.",
          _violations),
         ("Objective against realised violation",
          "The frontier: lower left is better. Methods to the right of the level asked "

@@ -223,4 +223,4 @@ def _spread(row: dict[str, Any], name: str) -> str:
 
 
 def _mean(rows: list[dict[str, Any]], name: str) -> float:
-    return sum(row[name] for row in rows) / len(rows)
+    return float(sum(row[name] for row in rows) / len(rows))

@@ -21,12 +21,24 @@ from .cone_form import Cone, ConeForm, Terms
 from .cone_program import ConeProgram, Uncompilable
 
 
+#: Numbers in parameters from which on CVXPY's sparse backend is the faster one. Others
+#: take a time quadratic in them. None where CVXPY does not have it.
+MANY, SPARSE = 20, getattr(cp.settings, "COO_CANON_BACKEND", None)
+
+
+def _backend(problem: cp.Problem) -> str | None:
+    """Which of CVXPY's backends reads the coefficients: they all agree."""
+    numbers = sum(parameter.size for parameter in problem.parameters())
+    return SPARSE if numbers >= MANY else None
+
+
 def cone_form(*constraints: Any) -> ConeForm:
     """The cone rows of constraints that follow the DPP rules."""
     problem = cp.Problem(cp.Minimize(0), list(constraints))
     own = {variable.id for variable in problem.variables()}
     conic, _ = Dcp2Cone(quad_obj=False).apply(problem)
-    program, _ = ConeMatrixStuffing(quad_obj=False).apply(conic)
+    stuffing = ConeMatrixStuffing(quad_obj=False, canon_backend=_backend(problem))
+    program, _ = stuffing.apply(conic)
     known = {constraint.id for constraint in program.constraints}
     lost = [c for c in conic.constraints if c.id not in known]
     if lost or any(variable.is_complex() for variable in conic.variables()):
@@ -92,7 +104,9 @@ def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
     labels : id of a parameter -> name of its slot
     """
     try:
-        data, chain, inverse = problem.get_problem_data(cp.CLARABEL, enforce_dpp=True)
+        data, chain, inverse = problem.get_problem_data(
+            cp.CLARABEL, enforce_dpp=True, canon_backend=_backend(problem)
+        )
     except cp.error.DPPError as error:
         raise Uncompilable(
             "ordinary parameters do not enter linearly (DPP), so their values cannot "

@@ -85,20 +85,16 @@ class LiveHighs:
 
     def run(self) -> str:
         """Solve; "optimal", "infeasible" or "unbounded", else SolverFailed."""
-        for attempt in ("warm", "cold", "without presolve"):
-            if attempt != "warm":
-                self._highs.clearSolver()
-            if attempt == "without presolve":
-                self._highs.setOptionValue("presolve", "off")
-            self._highs.run()
-            self._highs.setOptionValue("presolve", "choose")
-            found = self._highs.getModelStatus()
-            if found in _STATUSES:
-                return _STATUSES[found]
-        raise SolverFailed(
-            f"HIGHS stopped with status {self._highs.modelStatusToString(found)!r} on "
-            "the robust problem. Rescale the model, or try another solver."
-        )
+        self._highs.run()
+        found = self._highs.getModelStatus()
+        if found not in _STATUSES:
+            found = self._run_cold()
+        if found not in _STATUSES:
+            raise SolverFailed(
+                f"HIGHS stopped with status {self._highs.modelStatusToString(found)!r} "
+                "on the robust problem. Rescale the model, or try another solver."
+            )
+        return _STATUSES[found]
 
     @property
     def point(self) -> Array:
@@ -112,15 +108,19 @@ class LiveHighs:
 
     def ray(self) -> Array | None:
         """A direction, integrality apart, along which the program improves for ever."""
-        highs = self._highs
         self._set_kind(highspy.HighsVarType.kContinuous)
-        highs.setOptionValue("presolve", "off")
-        highs.clearSolver()
-        highs.run()
-        _, found, direction = highs.getPrimalRay()
-        highs.setOptionValue("presolve", "choose")
+        self._run_cold()
+        _, found, direction = self._highs.getPrimalRay()
         self._set_kind(highspy.HighsVarType.kInteger)
         return np.array(direction) if found else None
+
+    def _run_cold(self) -> Any:
+        """Solve from scratch; without presolve, "infeasible or unbounded" is decided."""
+        self._highs.clearSolver()
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.run()
+        self._highs.setOptionValue("presolve", "choose")
+        return self._highs.getModelStatus()
 
     def _set_kind(self, kind: Any) -> None:
         size = self._integer.size

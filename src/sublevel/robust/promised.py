@@ -16,6 +16,9 @@ _REFERENCES = {
     "learn-then-test": "Angelopoulos et al. (2025), fixed sequence testing",
     "risk": "Angelopoulos et al. (2024), Theorem 1",
 }
+_ALIKE = "The calibration contexts and outcomes and the new ones are "
+EXCHANGEABLE = f"{_ALIKE}exchangeable."
+INDEPENDENT = f"{_ALIKE}independent and identically distributed."
 RULE = "The decision rule stays as calibrated: model, problem, solver, fallback."
 UNSEEN = "They had no part in choosing model, loss, problem or grid."
 UNDECIDED = "Where no decision exists none is taken, unless a fallback is declared."
@@ -37,22 +40,19 @@ def decision_certificate(
     acts : whether a fallback acts where no robust decision exists; at an infinite
         budget that is everywhere, and nothing is promised of it
     """
-    promise, pac = promise_of(delta), delta is not None
-    needed = promise.minimum_sample_size(alpha)
-    alike = "independent and identically distributed." if pac else "exchangeable."
+    needed, risk = promise_of(delta).minimum_sample_size(alpha), method == "risk"
     note = "" if not isinf(level) else _why_infinite(size, needed, alpha, method, acts)
-    risk = method == "risk"
     return Certificate(
         guarantee="DecisionAware",
         alpha=1.0 if isinf(level) and acts else alpha,
-        confidence=1 - delta if delta is not None else None,
+        confidence=None if delta is None else 1 - delta,
         budget=level,
         sample_size=size,
         minimum_sample_size=needed,
         rank=None,
         random="The calibration sample and the new outcome with its context.",
         assumptions=(
-            f"The calibration contexts and outcomes and the new ones are {alike}",
+            EXCHANGEABLE if delta is None else INDEPENDENT,
             UNSEEN,
             RULE,
             UNDECIDED,

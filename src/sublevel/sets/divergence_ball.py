@@ -4,7 +4,7 @@
 
 phi as in `sublevel.sets.phi`: chi-square, modified chi-square, Hellinger and Burg's
 entropy D(q || p). KLBall and VariationBall have files of their own. The worst law is
-found by two nested bisections, for any number of directions at once.
+found by bisection and Newton's method, for any number of directions at once.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from .phi import Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi
+from .phi import Burg, Phi
+from .phi_powers import ChiSquare, Hellinger, ModifiedChiSquare
 from .probability_ball import ProbabilityBall
 from .simplex import ROUNDING, on_simplex, simplex_basis
 
-#: Halvings of an interval: to the last digit.
+#: Halvings of the interval of multipliers: to the last digit.
 HALVINGS = 60
+#: Most steps of Newton's method; it takes about ten.
+MOST_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,23 +185,26 @@ def _tilted(phi: Phi, nominal: Array, gain: Array, radii: Array) -> Array:
     low, high = np.full(len(gain), -60.0), np.full(len(gain), 60.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        law = _normalised(phi, nominal, gain, np.exp(middle))
+        law = _normalised(phi, nominal, gain * np.exp(-middle)[:, None])
         far = phi.terms(law, nominal).sum(axis=1) > radii
         low, high = np.where(far, middle, low), np.where(far, high, middle)
-    return _normalised(phi, nominal, gain, np.exp(high))
+    return _normalised(phi, nominal, gain * np.exp(-high)[:, None])
 
 
-def _normalised(phi: Phi, nominal: Array, gain: Array, multiplier: Array) -> Array:
-    """The law at a multiplier: bisect the level t at which it sums to one."""
-    unit = multiplier[:, None]
-    # Below the largest gain less slope * u some price would exceed the slope.
-    least = -phi.slope * multiplier if phi.slope < inf else np.full(len(gain), -inf)
-    low, high = np.maximum(least, -1.0), np.zeros(len(gain))
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        for _ in range(HALVINGS):
-            level = (low + high) / 2
-            ratio = phi.ratio((gain - level[:, None]) / unit)
-            much = ~(np.sum(nominal * ratio, axis=1) <= 1)
-            low, high = np.where(much, level, low), np.where(much, high, level)
-        law = nominal * phi.ratio((gain - high[:, None]) / unit)
+def _normalised(phi: Phi, nominal: Array, prices: Array) -> Array:
+    """The law q ratio(price + shift) that sums to one, by Newton's method.
+
+    The sum is convex and increasing in the shift. At the start one class alone makes
+    it one or more, so the steps go down to the root and never past it.
+    """
+    top = np.max(np.where(prices == 0, nominal, 0.0), axis=1)
+    shift = phi.marginal(1 / top)
+    for _ in range(MOST_STEPS):
+        at = prices + shift[:, None]
+        over = np.sum(nominal * phi.ratio(at), axis=1) - 1
+        step = over / np.sum(nominal * phi.ratio_slope(at), axis=1)
+        shift = shift - np.maximum(step, 0.0)
+        if (step <= 1e-15 * (1 + np.abs(shift))).all():
+            break
+    law = nominal * phi.ratio(prices + shift[:, None])
     return np.asarray(law / law.sum(axis=1, keepdims=True))
