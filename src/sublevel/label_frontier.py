@@ -85,7 +85,7 @@ def promising(
             pair = pair[undominated(cost, price * cost - lost)]
         states = states.take(pair, axis=1)
         steps.append((pair, classes))
-    return Choices(*states, settled, free, steps)
+    return Choices(states[0], states[1], settled, free, steps)
 
 
 def undominated(costs: Array, gains: Array) -> Labels:

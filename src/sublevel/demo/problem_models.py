@@ -89,11 +89,15 @@ def _order(sets: LossSet) -> RobustProblem:
 def _invest(sets: LossSet) -> RobustProblem:
     """How to divide one unit of wealth; costs are minus returns."""
     share, costs = cp.Variable(5, nonneg=True, name="share"), Uncertain(5, name="costs")
-    return RobustProblem(cp.Minimize(costs @ share), [cp.sum(share) == 1], {costs: sets})
+    return RobustProblem(
+        cp.Minimize(costs @ share), [cp.sum(share) == 1], {costs: sets}
+    )
 
 
 def _route(sets: LossSet) -> RobustProblem:
     """A unit flow from the north-west to the south-east corner of the grid."""
     into, need = balance()
     flow, costs = cp.Variable(40, nonneg=True, name="flow"), Uncertain(40, name="costs")
-    return RobustProblem(cp.Minimize(costs @ flow), [into @ flow == need], {costs: sets})
+    return RobustProblem(
+        cp.Minimize(costs @ flow), [into @ flow == need], {costs: sets}
+    )

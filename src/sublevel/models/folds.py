@@ -40,18 +40,7 @@ def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
         cv = KFold(min(int(cv), n), shuffle=True, random_state=random_state)
     splits = check_cv(cv).split(X, y)
     folds = [(_places(train), _places(held)) for train, held in splits]
-    held = np.concatenate([held for _, held in folds])
-    if len(held) != n or len(np.unique(held)) != n:
-        raise InvalidParameter(
-            f"{_OWNER}(cv=...) must hold out each of the {n} rows exactly once, got "
-            f"{len(held)} held-out rows, {len(np.unique(held))} of them distinct. Use "
-            "KFold or GroupKFold, or a list of such splits."
-        )
-    if any(np.isin(held, train).any() for train, held in folds):
-        raise InvalidParameter(
-            f"{_OWNER}(cv=...) must not train on the rows it holds out: their residuals "
-            "would understate the noise."
-        )
+    _require_held_out(folds, n)
     return folds
 
 
@@ -59,3 +48,19 @@ def _places(rows: Any) -> Any:
     """Row numbers, from row numbers or a mask."""
     found = np.asarray(rows)
     return np.flatnonzero(found) if found.dtype == bool else found
+
+
+def _require_held_out(folds: Folds, n: int) -> None:
+    held = np.concatenate([held for _, held in folds])
+    distinct = len(np.unique(held))
+    if len(held) != n or distinct != n:
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must hold out each of the {n} rows exactly once, got "
+            f"{len(held)} held-out rows, {distinct} of them distinct. Use KFold or "
+            "GroupKFold, or a list of such splits."
+        )
+    if any(np.isin(held, train).any() for train, held in folds):
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must not train on the rows it holds out: their residuals "
+            "would understate the noise."
+        )

@@ -20,7 +20,6 @@ from ..errors import NotRobustifiable
 from .cone_form import Cone, ConeForm, Terms
 from .cone_program import ConeProgram, Uncompilable
 
-
 #: Numbers in parameters from which on CVXPY's sparse backend is the faster one. Others
 #: take a time quadratic in them. None where CVXPY does not have it.
 MANY, SPARSE = 20, getattr(cp.settings, "COO_CANON_BACKEND", None)

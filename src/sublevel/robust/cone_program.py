@@ -184,9 +184,9 @@ def fill(program: ConeProgram, fixed: Array, contexts: dict[str, Array]) -> Prog
     return ProgramData(
         program,
         _quadratic(program, fixed),
-        _varying(program.q, fixed, *moved["q"], theta),
-        _varying(program.A, fixed, *moved["A"], theta),
-        _varying(program.b, fixed, *moved["b"], theta),
+        _varying(program.q, fixed, moved["q"], theta),
+        _varying(program.A, fixed, moved["A"], theta),
+        _varying(program.b, fixed, moved["b"], theta),
     )
 
 
@@ -197,7 +197,8 @@ def _moved(table: Any) -> tuple[Any, Any]:
     return where, table[where]
 
 
-def _varying(table: Any, fixed: Array, where: Any, part: Any, theta: Array) -> Varying:
+def _varying(table: Any, fixed: Array, moved: Any, theta: Array) -> Varying:
+    where, part = moved
     base = np.asarray(table @ fixed)
     # One sparse product for all contexts.
     values = base[where] + np.asarray((part @ theta.T).T)

@@ -115,7 +115,7 @@ class LiveHighs:
         return np.array(direction) if found else None
 
     def _run_cold(self) -> Any:
-        """Solve from scratch; without presolve, "infeasible or unbounded" is decided."""
+        """Solve from scratch without presolve, which leaves statuses undecided."""
         self._highs.clearSolver()
         self._highs.setOptionValue("presolve", "off")
         self._highs.run()

@@ -214,3 +214,10 @@ def test_the_bound_of_an_integer_master_is_that_of_branch_and_bound():
     assert rough.status == "optimal"
     assert rough.objective <= exact.objective + 1e-9 <= rough.bound + 1e-6
     assert 1e-4 < rough.gap < 0.12
+
+
+def test_a_policy_takes_the_same_options():
+    _, _, robust = portfolio(sl.sets.Ellipsoid(RNG.normal(size=5), radius=2.0))
+    policy = robust.compile(engine=Cuts(max_rounds=2))
+    assert policy.one_by_one == "cutting planes were asked for"
+    assert policy.decide().status.tolist() == ["stopped_early"]
