@@ -11,10 +11,11 @@ import cvxpy as cp
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from ..errors import InvalidParameter
 from ..experiments import generators
 from ..experiments.newsvendor import DEMANDS, ORDER, SHORT
 from ..experiments.relaxed_path import balance
-from ..experiments.settings import EXPERIMENTS, Setting, problems_of
+from ..experiments.settings import EXPERIMENTS, Setting
 from ..loss_set import LossSet
 from ..models import MeanVarianceRegressor
 from ..predictions import SharedModel
@@ -38,29 +39,35 @@ class Model:
     draw : from a generator and a number of instances to contexts and outcomes
     sets : untrained
     build : from sets to the robust problem
-    training : instances to train on
+    training, test : instances to train on, and to test on
     """
 
     draw: Callable[[np.random.Generator, int], tuple[Any, Any]]
     sets: LossSet
     build: Callable[[LossSet], RobustProblem]
     training: int
+    test: int = 1000
 
 
 def model_of(problem: str) -> Model:
     """The demonstration's model of a problem of the paper."""
-    (name,) = problems_of(problem) if problem != "all" else problems_of("")
-    if name == "newsvendor":
+    if problem not in SHOWN:
+        raise InvalidParameter(
+            f"demo(problem=...) must be one of {', '.join(SHOWN)}, got {problem!r}."
+        )
+    if problem == "newsvendor":
         classifier = LogisticRegression()
-        return Model(_demand, LossSet(classifier, loss="cross_entropy"), _order, 2000)
-    m = EXPERIMENTS[name].components
+        sets = LossSet(classifier, loss="cross_entropy")
+        # Sets of labels are decided one by one, so fewer of them are tested.
+        return Model(_demand, sets, _order, 2000, test=300)
+    m = EXPERIMENTS[problem].components
     shared = SharedModel(MeanVarianceRegressor())
-    build = _invest if name == "portfolio" else _route
+    build = _invest if problem == "portfolio" else _route
     return Model(
-        partial(_costs, SHOWN[name], m),
+        partial(_costs, SHOWN[problem], m),
         LossSet(shared, loss="gaussian"),
         build,
-        SHOWN[name].size // m,
+        SHOWN[problem].size // m,
     )
 
 

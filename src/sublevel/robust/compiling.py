@@ -84,8 +84,10 @@ def _counterpart(problem: Any, bound: Any) -> cp.Problem:
             conditions += row.counterpart(bound)
     if alone is not None:
         bounds = [bound(k, v, alone.entries[k]) for k, v in alone.slopes.items()]
-        total = sum((b.value for b in bounds[1:]), bounds[0].value)
-        loss = total - alone.form.certain(alone.index, leave_out=problem._goal)
+        loss = sum((b.value for b in bounds[1:]), bounds[0].value)
+        certain = alone.form.certain(alone.index, leave_out=problem._goal)
+        if not certain.is_zero():
+            loss = loss - certain
         goal = type(goal)(loss if isinstance(goal, cp.Minimize) else -loss)
         conditions += [c for b in bounds for c in b.constraints]
     return cp.Problem(goal, conditions)

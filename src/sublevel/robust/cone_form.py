@@ -128,7 +128,7 @@ class ConeForm:
         for variable, columns in self.columns:
             block = matrix[:, columns]
             if block.nnz:
-                terms.append(block @ cp.vec(variable, order="F"))
+                terms.append(_product(block, variable))
         constant = matrix[:, [-1]].toarray().ravel()
         if constant.any() or not terms:
             terms.append(cp.Constant(constant))
@@ -150,3 +150,18 @@ class ConeForm:
             if isinstance(parameter, Uncertain):
                 found[terms.row] = True
         return found
+
+
+def _product(block: Any, variable: Any) -> cp.Expression:
+    """A sparse matrix times a variable; plus or minus the variable where that is it.
+
+    A shorter expression is canonicalised faster.
+    """
+    flat = variable if variable.ndim == 1 else cp.vec(variable, order="F")
+    size = variable.size
+    if block.shape == (size, size) and block.nnz == size:
+        diagonal = block.diagonal()
+        for sign, same in ((1.0, flat), (-1.0, -flat)):
+            if (diagonal == sign).all():
+                return same
+    return block @ flat
