@@ -29,7 +29,7 @@ from ..predictions import (
     predict,
 )
 from ..set_batch import SetBatch
-from .source import SetSource
+from .source import SetSource, require_rows
 from .wording import heuristic
 
 
@@ -62,6 +62,7 @@ class PointPrediction(SetSource):
 
     def fit(self, X: Any, Y: Any) -> PointPrediction:
         """Train the model; a fitted one is left alone."""
+        require_rows(X, Y, "PointPrediction.fit")
         model = as_model(self.model)
         self._seen = None if is_fitted(model) else mark_rows(X, Y)
         self.model_ = fit_model(model, X, Y)

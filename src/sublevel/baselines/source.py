@@ -111,17 +111,22 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
     def _learn_outcomes(self, X: Any, Y: Any, labels: bool = False) -> Array:
         """Outcome vectors, shape (n, m); their columns are remembered."""
         owner = f"{type(self).__name__}.fit"
-        rows, outcomes = count_rows(X), count_rows(Y)
-        if rows != outcomes or not rows:
-            raise InvalidParameter(
-                f"{owner}: X and Y must have as many rows, at least one, got {rows} "
-                f"and {outcomes}."
-            )
+        require_rows(X, Y, owner)
         # Calibrating a policy on these rows again would void its promise.
         self._seen = mark_rows(X, Y)
         self.outcomes_ = read_outcomes(Y, labels)
         self.names_ = self.outcomes_.names(column_names(Y))
         return self.outcomes_.encode(Y, owner)
+
+
+def require_rows(X: Any, Y: Any, owner: str) -> None:
+    """Every context has its outcome, and there is one at least."""
+    contexts, outcomes = count_rows(X), count_rows(Y)
+    if contexts != outcomes or not contexts:
+        raise InvalidParameter(
+            f"{owner}: X and Y must have as many rows, at least one, got {contexts} "
+            f"and {outcomes}."
+        )
 
 
 def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:

@@ -24,8 +24,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from ..checks import Array, require_positive
 from ..errors import InvalidParameter, NotCalibrated
-from ..predictions import Outcomes, column_names, count_rows
-from .source import read_outcomes
+from ..predictions import Outcomes, column_names
+from .source import read_outcomes, require_rows
 
 #: Kernels of a distance in units of the bandwidth, up to a factor.
 KERNELS: dict[str, Callable[[Array], Array]] = {
@@ -65,11 +65,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def fit(self, X: Any, Y: Any) -> Any:
         """Remember past contexts and outcomes: numbers, or one column of labels."""
         owner = f"{type(self).__name__}.fit"
-        if count_rows(X) != count_rows(Y) or not count_rows(X):
-            raise InvalidParameter(
-                f"{owner}: X and Y must have as many rows, at least one, got "
-                f"{count_rows(X)} and {count_rows(Y)}."
-            )
+        require_rows(X, Y, owner)
         self.outcomes_ = read_outcomes(Y)
         self.names_ = self.outcomes_.names(column_names(Y))
         self._past = self.outcomes_.encode(Y, owner)

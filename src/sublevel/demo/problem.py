@@ -58,7 +58,7 @@ def walk(model: Model, seed: int) -> dict[str, Any]:
     return {"training": model.training, "test": model.test, "rows": rows}
 
 
-def _row(promise: str, policy: Any, budget: float, test: Any) -> dict[str, Any]:
+def _row(promise: str, policy: Any, budget: Any, test: Any) -> dict[str, Any]:
     decisions = policy.decide(test[0][:50])
     found = policy.evaluate(*test)
     low, high = found.interval
@@ -81,7 +81,8 @@ def lines(problem: str, facts: dict[str, Any]) -> list[str]:
     said = [
         f"{problem}: a fresh model from {facts['training']} instances, calibrated on "
         f"{CALIBRATION},",
-        f"decided and tested on {facts['test']} others. Asked: at most {ALPHA:.0%} violations.",
+        f"decided and tested on {facts['test']} others. Asked: at most {ALPHA:.0%} "
+        "violations.",
         "",
         f"{'calibrated so that':29}{'budget':>8}{'violated':>21}{'certified':>11}"
         f"{'realised':>10}",
@@ -99,6 +100,7 @@ def lines(problem: str, facts: dict[str, Any]) -> list[str]:
         "certified: mean worst-case cost; realised: mean cost; lower is better. An",
         "outcome outside its set need not hurt the decision: calibrating the decision",
         "itself keeps the level with a smaller set.",
-        f"Audit, worst cases found again from the sets: {verdict}, largest gap {gap:.1g}.",
+        f"Audit, worst cases found again from the sets: {verdict}, largest gap "
+        f"{gap:.1g}.",
     ]
     return said

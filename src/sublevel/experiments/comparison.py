@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm, t
 
 from ..checks import Array
 from .gathering import pick
@@ -13,9 +15,12 @@ from .published import Published, published
 
 #: Standard deviations over seeds within which a number counts as reproduced.
 WITHIN = 2.5
+#: Seeds from which on their standard deviation is taken as it is.
+ENOUGH = 10
 MEANINGS = {
     "reproduced": f"the published number lies within {WITHIN} standard deviations of "
-    "our mean over seeds, or within the band stated for it.",
+    "our mean over seeds, or within the band stated for it; with fewer than "
+    f"{ENOUGH} seeds within the wider range that so rough a deviation calls for.",
     "differs": "it was expected to be reproduced, and is not.",
     "same order": "only the order is expected: ours rises and falls over the noise "
     "levels as the published numbers do.",
@@ -64,8 +69,15 @@ def _verdict(number: Published, ours: dict[Published, Array], spread: float) -> 
     if number.expected == "B":
         return "same order" if _same_order(number, ours) else "other order"
     away = abs(float(ours[number].mean()) - number.value)
-    reach = max(WITHIN * spread, number.band) + number.rounding
+    reach = max(_factor(ours[number].size) * spread, number.band) + number.rounding
     return "reproduced" if away <= reach else "differs"
+
+
+def _factor(seeds: int) -> float:
+    """Deviations around the mean of few seeds that hold one more as 2.5 do of many."""
+    if seeds >= ENOUGH or seeds < 2:
+        return WITHIN
+    return float(t.isf(norm.sf(WITHIN), seeds - 1)) * sqrt(1 + 1 / seeds)
 
 
 def _same_order(number: Published, ours: dict[Published, Array]) -> bool:
