@@ -1,6 +1,6 @@
 # Every target does its own set-up. `make` alone lists the targets.
 PYTHON ?= python3
-EXTRAS := torch,plots,report,boosting,pyomo,test,dev
+EXTRAS := torch,plots,report,boosting,dask,pyomo,test,dev
 JOBS   ?= 2
 BIN    := .venv/bin
 STAMP  := .venv/.installed

@@ -61,6 +61,6 @@ def _require_held_out(folds: Folds, n: int) -> None:
         )
     if any(np.isin(held, train).any() for train, held in folds):
         raise InvalidParameter(
-            f"{_OWNER}(cv=...) must not train on the rows it holds out: their residuals "
-            "would understate the noise."
+            f"{_OWNER}(cv=...) must not train on the rows it holds out: their "
+            "residuals would understate the noise."
         )

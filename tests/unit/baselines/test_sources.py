@@ -295,7 +295,7 @@ def test_the_number_of_shaping_points_bounds_the_level_of_equal_contexts():
 
 def test_nearest_ellipsoid_refuses():
     X, Y = draw(30, np.random.default_rng(0))
-    with pytest.raises(InvalidParameter, match="from 1 to the 30 past .*, got 31"):
+    with pytest.raises(InvalidParameter, match=r"from 1 to the 30 past .*, got 31"):
         NearestEllipsoid(31).fit(X, Y)
     with pytest.raises(InvalidParameter, match="thickness"):
         NearestEllipsoid(5, thickness=0.0).fit(X, Y)

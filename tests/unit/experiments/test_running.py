@@ -134,6 +134,6 @@ def test_errors_say_the_way_out(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(CannotWrite, match="No space left on device. Free some space"):
+    with pytest.raises(CannotWrite, match=r"No space left on device. Free some space"):
         write_whole(tmp_path / "cell.json", "text")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]

@@ -180,7 +180,7 @@ def test_folds_that_hold_nothing_out_are_refused(cv, message):
 
 
 def test_one_row_is_too_few():
-    with pytest.raises(InvalidParameter, match="needs 2 rows or more.*n_samples = 1"):
+    with pytest.raises(InvalidParameter, match=r"needs 2 rows or more.*n_samples = 1"):
         partition(5, X[:1], Y[:1])
 
 
