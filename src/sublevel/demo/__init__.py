@@ -5,7 +5,6 @@
 
 from .console import show
 from .facts import collect
-from .problem import show_problem
 from .report import write
 
-__all__ = ["collect", "show", "show_problem", "write"]
+__all__ = ["collect", "show", "write"]

@@ -44,7 +44,7 @@ class Oracle:
 
     Examples
     --------
-    >>> import sublevel as sl
+    >>> import cvxpy as cp, sublevel as sl
     >>> demands = np.array([[1.0, 5.0], [4.0, 2.0]])
     >>> simulated = Oracle(2, lambda d: demands[np.argmax(demands @ d)])
     >>> y, x = sl.Uncertain(2, name="demand"), cp.Variable(2)

@@ -312,7 +312,7 @@ def constant(value):
 def test_the_box_by_hand():
     # A fitted model leaves all rows to the residuals; the second half calibrates. With
     # a constant model of their size the half-width is their 90-th smallest of 100.
-    X, Y = np.zeros((200, 1)), np.random.default_rng(5).permutation(200.0)[:, None] + 1
+    X, Y = np.zeros((200, 1)), np.random.default_rng(5).permutation(200)[:, None] + 1.0
     sets = PredictThenCalibrateBox(zero, 0.1, constant(2.0)).fit(X, Y)
     third = np.random.default_rng(0).permutation(200)[100:]
     width = np.sort(Y[third, 0])[89]
