@@ -18,10 +18,16 @@ PAGES = {
     "guarantees": ("Guarantees", sl.guarantees),
     "sets": ("Sets", sl.sets),
     "robust": ("Robust problems", sl.robust),
+    "drift": (
+        "After deployment",
+        [sl.drift.Monitor, sl.drift.Adaptive, sl.diagnose],
+    ),
     "predictions": ("Predictions", sl.predictions),
     "plots": ("Plots", sl.plots),
     "errors": ("Errors and warnings", sl.errors),
 }
+#: Base classes that are parts of one class, without a page of their own.
+PARTS = ("Calibrates", "Settles", "Judged")
 SECTION = re.compile(r"^(?P<title>[A-Z][\w ]+)\n-{3,}$", re.M)
 
 
@@ -53,10 +59,14 @@ def entry(value):
     yield body(value)
     if not inspect.isclass(value):
         return
-    for name, method in vars(value).items():
+    # A class may be written in several files; these are its own methods all the same.
+    own = [value, *(base for base in value.__mro__[1:] if base.__name__ in PARTS)]
+    others = [base for base in value.__mro__ if base not in own]
+    methods = {name: m for part in reversed(own) for name, m in vars(part).items()}
+    for name, method in methods.items():
         described = inspect.isfunction(method) and method.__doc__
         # What a base class already promises is on the page of the base class.
-        inherited = any(hasattr(base, name) for base in value.__mro__[1:])
+        inherited = any(hasattr(base, name) for base in others)
         if described and not inherited and not name.startswith("_"):
             yield f"### {value.__name__}.{name}"
             yield f"```text\n{name}{signature(method)}\n```"

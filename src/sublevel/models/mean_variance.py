@@ -196,10 +196,6 @@ def _outcomes(X: Any, y: Any) -> Array:
             f"{_OWNER}.fit requires y to be passed, but the target y is None."
         )
     values = check_array(y, dtype=float, ensure_2d=False, input_name="y")
-    if values.ndim > 2:
-        raise InvalidParameter(
-            f"{_OWNER}.fit(y) must be of shape (n,) or (n, m), got {values.shape}."
-        )
     check_consistent_length(X, values)
     return np.asarray(values.reshape(len(values), -1))
 

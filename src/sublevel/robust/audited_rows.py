@@ -53,28 +53,29 @@ class _Frame:
                 found[at] = self.program.variables.get(variable.id, 0)
         return found
 
-    def certain(self, form: ConeForm, index: int) -> Any:
-        """A row without the outcome: sparse (columns + 1, slots + 1)."""
-        constant = sp.coo_array(form.constant[[index]])
-        column, value = [constant.coords[1]], [constant.data]
-        slot = [np.full(constant.nnz, self.program.size - 1)]
-        for parameter, terms in form.ordinary(index):
-            column.append(terms.column)
-            value.append(terms.value)
-            slot.append(self._start(parameter) + terms.entry)
-        where = np.concatenate(column), np.concatenate(slot)
-        shape = (form.width, self.program.size)
-        return sp.csr_array((np.concatenate(value), where), shape=shape)
+    def certain(self, form: ConeForm, index: int) -> tuple[Any, Any, Any]:
+        """A row without the outcome: (columns, slots, values) of its entries."""
+        constant, terms = form.constant, form.ordinary(index)
+        at = slice(*constant.indptr[[index, index + 1]])
+        column, value = [constant.indices[at]], [constant.data[at]]
+        slot = [np.full(len(value[0]), self.program.size - 1)]
+        for parameter, term in terms:
+            column.append(term.column)
+            value.append(term.value)
+            slot.append(self._start(parameter) + term.entry)
+        return np.concatenate(column), np.concatenate(slot), np.concatenate(value)
 
-    def unit(self, columns: Any, certain: Any, slopes: Any) -> int:
-        """Exponent of the outcomes' unit of a row, 0 where units are fixed."""
+    def unit(self, columns: Any, seen: list[Any], certain: Any) -> int:
+        """Exponent of the outcomes' unit of a row, 0 where units are fixed.
+
+        `seen` are the columns that outcomes multiply, `certain` those of the rest.
+        """
         if self.units is None:
             return 0
         of = np.append(self.units.columns[columns], 0)
         of[:-1][columns == GOAL] = self.units.goal
-        seen = [1 + of[matrix.indices] for matrix in slopes.values()]
-        seen += [of[np.flatnonzero(np.diff(certain.indptr))]]
-        return int(np.concatenate(seen)[0])
+        found = [*(1 + of[indices] for indices in seen), of[certain]]
+        return int(np.concatenate(found)[0])
 
     def _start(self, parameter: Any) -> int:
         name = self.ordinary.get(parameter.id)
@@ -108,13 +109,25 @@ def _check(
     keys = enumerate(frame.problem.uncertainty) if row is not None else ()
     numbers = {k: key for k, key in keys if key in row.slopes}
     slopes = {k: row.slope_matrix(key) for k, key in numbers.items()}
-    certain = frame.certain(form, index)
-    used = np.diff(certain.indptr)[:-1] > 0
-    for matrix in slopes.values():
-        used[matrix.indices[matrix.indices < len(used)]] = True
-    kept = np.append(np.flatnonzero(used), len(used))
-    slopes = {k: sp.csr_array(matrix[:, kept]) for k, matrix in slopes.items()}
-    columns, certain = columns[used], sp.csr_array(certain[kept])
+    column, slot, value = frame.certain(form, index)
+    used = np.zeros(form.width, dtype=bool)
+    for indices in (column, *(matrix.indices for matrix in slopes.values())):
+        used[indices] = True
+    used[-1] = True
+    # Only columns that the row has to do with are kept, and the constant.
+    place = np.cumsum(used) - 1
+    width = int(place[-1]) + 1
+    narrow = {k: _placed(matrix, place) for k, matrix in slopes.items()}
+    where, shape = (place[column], slot), (width, frame.program.size)
+    certain = sp.csr_array((value, where), shape=shape)
+    columns = columns[used[:-1]]
     entries = {k: row.entries[key] for k, key in numbers.items()}
-    unit = frame.unit(columns, certain, slopes)
-    return RowCheck(-1, columns, certain, slopes, entries, unit=unit)
+    seen = [matrix.indices for matrix in narrow.values()]
+    unit = frame.unit(columns, seen, place[column])
+    return RowCheck(-1, columns, certain, narrow, entries, unit=unit)
+
+
+def _placed(matrix: Any, place: Any) -> Any:
+    """A sparse matrix with its columns moved to other places."""
+    moved = matrix.data, place[matrix.indices], matrix.indptr
+    return sp.csr_array(moved, shape=(matrix.shape[0], int(place[-1]) + 1))

@@ -85,9 +85,8 @@ def _counterpart(problem: Any, bound: Any) -> cp.Problem:
     if alone is not None:
         bounds = [bound(k, v, alone.entries[k]) for k, v in alone.slopes.items()]
         loss = sum((b.value for b in bounds[1:]), bounds[0].value)
-        certain = alone.form.certain(alone.index, leave_out=problem._goal)
-        if not certain.is_zero():
-            loss = loss - certain
+        if _says_more(alone, problem._goal):
+            loss = loss - alone.form.certain(alone.index, leave_out=problem._goal)
         goal = type(goal)(loss if isinstance(goal, cp.Minimize) else -loss)
         conditions += [c for b in bounds for c in b.constraints]
     return cp.Problem(goal, conditions)
@@ -109,10 +108,28 @@ def _lone_objective(problem: Any) -> UncertainRow | None:
 
 
 def _goal_coefficient(row: UncertainRow, goal: Any) -> float:
+    columns, values = _constant(row)
+    return float(values[_is_goal(row, goal)[columns]].sum())
+
+
+def _says_more(row: UncertainRow, goal: Any) -> bool:
+    """Whether a row has a certain part besides the goal."""
+    columns = _constant(row)[0]
+    return bool(row.form.ordinary(row.index)) or not _is_goal(row, goal)[columns].all()
+
+
+def _constant(row: UncertainRow) -> tuple[Any, Any]:
+    """Columns and values of a row's constant part."""
+    table = row.form.constant
+    at = slice(*table.indptr[[row.index, row.index + 1]])
+    return table.indices[at], table.data[at]
+
+
+def _is_goal(row: UncertainRow, goal: Any) -> Any:
+    found = np.zeros(row.form.width, dtype=bool)
     for variable, columns in row.form.columns:
-        if variable.id == goal.id:
-            return float(row.form.constant[[row.index]][:, columns].sum())
-    return 0.0
+        found[columns] = variable.id == goal.id
+    return found
 
 
 def ordinary_values(ordinary: Sequence[Any], compiled: Compiled) -> Array:
