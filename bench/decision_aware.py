@@ -17,9 +17,9 @@ from problems import raw_clarabel
 from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
-from sublevel.robust.calibrating import Wish, begin
-from sublevel.robust.envelope import envelope_scores
-from sublevel.robust.realised import TOLERANCE
+from sublevel.robust.calibrating.envelope import envelope_scores
+from sublevel.robust.calibrating.realised import TOLERANCE
+from sublevel.robust.calibrating.settling import Wish, begin
 
 ASSETS, COVARIATES, ONES = 5, 10, 6
 

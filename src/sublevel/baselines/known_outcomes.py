@@ -13,8 +13,8 @@ from ..checks import Array, as_matrix
 from ..errors import InvalidParameter
 from ..predictions import count_rows
 from ..robust import Decisions, RobustProblem
-from ..robust.evaluation import Evaluation, clairvoyant, evaluate_on
-from ..robust.known import Known
+from ..robust.calibrating.evaluation import Evaluation, clairvoyant, evaluate_on
+from ..robust.calibrating.known import Known
 from .pinned import Columns
 
 

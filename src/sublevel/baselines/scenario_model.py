@@ -20,7 +20,7 @@ import numpy as np
 from ..checks import Array
 from ..errors import InvalidParameter
 from ..robust import RobustProblem, Uncertain
-from ..robust.uncertain import uncertain_in
+from ..robust.modelling.uncertain import uncertain_in
 from .pinned import Columns
 from .weights import Sample
 
@@ -35,18 +35,21 @@ class ScenarioModel:
     Attributes
     ----------
     problem : RobustProblem over points
+    sizes : entries of each uncertain parameter of the user's model
     scenarios : whether the scenarios themselves enter, or their mean alone
     """
 
     problem: RobustProblem
+    sizes: tuple[int, ...]
     scenarios: bool
 
     def table(self, sample: Sample) -> Array:
         """The numbers of every context: mean, weights, scenarios, side by side."""
         parts = [sample.mean]
         if self.scenarios:
-            n = len(sample.weights)
-            parts += [sample.weights, sample.outcomes.reshape(n, -1)]
+            n, cuts = len(sample.weights), np.cumsum(self.sizes)[:-1]
+            each = np.split(sample.outcomes, cuts, axis=2)
+            parts += [sample.weights, *(part.reshape(n, -1) for part in each)]
         return np.hstack(parts)
 
 
@@ -63,7 +66,8 @@ def scenario_model(problem: Any, count: int, constraints: str) -> ScenarioModel:
     for constraint in problem.constraints:
         writer.add(constraint)
     model = RobustProblem(objective, writer.written, writer.sources())
-    return ScenarioModel(model, writer.scenarios is not None)
+    sizes = tuple(parameter.size for parameter in key)
+    return ScenarioModel(model, sizes, writer.scenarios is not None)
 
 
 class _Writer:
@@ -71,9 +75,11 @@ class _Writer:
 
     def __init__(self, key: Key, count: int, constraints: str) -> None:
         self.key, self.count, self.mode = key, count, constraints
-        self.mean = _copy(key, "mean")
+        self.mean = tuple(
+            Uncertain(p.shape, f"{p.name()} mean", p.is_nonneg()) for p in key
+        )
         self.weights = Uncertain(count, name="weights")
-        self.scenarios: list[Key] | None = None
+        self.scenarios: Key | None = None
         self.written: list[Any] = []
 
     def objective(self, goal: Any) -> Any:
@@ -96,8 +102,8 @@ class _Writer:
         size = sum(parameter.size for parameter in self.key)
         keys, widths = [self.mean], [size]
         if self.scenarios is not None:
-            keys += [(self.weights,), *self.scenarios]
-            widths += [self.count] + [size] * self.count
+            keys += [(self.weights,), self.scenarios]
+            widths += [self.count, size * self.count]
         ends = np.cumsum(widths).tolist()
         pairs = zip(keys, widths, ends, strict=True)
         return {key: Columns(end - width, end) for key, width, end in pairs}
@@ -106,28 +112,29 @@ class _Writer:
         if _is_linear(value):
             return self._at(value, self.mean)
         each = cp.Variable(self.count, name="scenario values")
-        for k, outcome in enumerate(self._all()):
-            copy = self._at(value, outcome)
-            self.written.append(copy <= each[k] if minimised else copy >= each[k])
+        # One constraint for all scenarios: taking one apart costs much, a row little.
+        copies = cp.hstack([self._at(value, outcome) for outcome in self._all()])
+        self.written.append(copies <= each if minimised else copies >= each)
         return self.weights @ each
 
-    def _all(self) -> list[Key]:
-        """The outcomes of all scenarios, made at first use."""
+    def _all(self) -> list[tuple[Any, ...]]:
+        """The outcomes of all scenarios: columns of one matrix for each parameter."""
         if self.scenarios is None:
-            self.scenarios = [_copy(self.key, str(k)) for k in range(self.count)]
-        return self.scenarios
+            # One long parameter: a key a scenario would be looked for in every row.
+            self.scenarios = tuple(
+                Uncertain((p.size, self.count), f"{p.name()} scenarios", p.is_nonneg())
+                for p in self.key
+            )
+        pairs = list(zip(self.key, self.scenarios, strict=True))
+        return [
+            tuple(cp.reshape(of[:, k], p.shape, order="F") for p, of in pairs)
+            for k in range(self.count)
+        ]
 
-    def _at(self, part: Any, outcome: Key) -> Any:
+    def _at(self, part: Any, outcome: tuple[Any, ...]) -> Any:
         """A part of the model with another outcome in place of its own."""
         pairs = zip(self.key, outcome, strict=True)
         return part.tree_copy({id(mine): other for mine, other in pairs})
-
-
-def _copy(key: Key, suffix: str) -> Key:
-    return tuple(
-        Uncertain(p.shape, name=f"{p.name()} {suffix}", nonneg=p.is_nonneg())
-        for p in key
-    )
 
 
 def _is_linear(value: Any) -> bool:

@@ -1,18 +1,18 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
-from .affine_rule import affine_rule
-from .certified_cost import CertifiedCost
-from .cuts import Cuts
-from .decision import Audit, Decision
-from .decisions import Audits, Decisions
-from .evaluation import Evaluation
+from .auditing.decision import Audit, Decision
+from .auditing.decisions import Audits, Decisions
+from .calibrating.certified_cost import CertifiedCost
+from .calibrating.evaluation import Evaluation
+from .cutting.cuts import Cuts
 from .largest_budget import LargestBudget
-from .oracle import Oracle
-from .policy import Policy
+from .modelling.affine_rule import affine_rule
+from .modelling.oracle import Oracle
+from .modelling.reaction import Reaction
+from .modelling.uncertain import Uncertain
+from .policies.policy import Policy
+from .policies.saved_policy import load_policy
 from .problem import RobustProblem
-from .reaction import Reaction
-from .saved_policy import load_policy
-from .uncertain import Uncertain
 
 __all__ = [
     "Audit",

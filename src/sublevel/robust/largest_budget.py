@@ -17,10 +17,10 @@ import numpy as np
 
 from ..checks import require_level
 from ..errors import EmptySet, InvalidParameter, SolverFailed
-from .counterpart import Key
-from .cuts import Cuts
-from .sets_at import is_predicted, set_at, set_value
-from .uncertain import uncertain_in
+from .cutting.cuts import Cuts
+from .modelling.counterpart import Key
+from .modelling.sets_at import is_predicted, set_at, set_value
+from .modelling.uncertain import uncertain_in
 
 #: Relative slack that counts as none.
 TOLERANCE = 1e-7

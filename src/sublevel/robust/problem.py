@@ -11,22 +11,22 @@ import cvxpy as cp
 
 from ..errors import InvalidParameter, NotRobustifiable
 from ..sets import UncertaintySet
-from .affine_rule import signs
-from .audit import audit
-from .counterpart import Key, RobustConstraint, UncertainRow, take_apart
-from .cuts import Cuts, decide_by_cuts
-from .decision import Decision
-from .equalities import holding
+from .auditing.audit import audit
+from .auditing.decision import Decision
+from .cutting.cuts import Cuts, decide_by_cuts
+from .cutting.linear_model import LinearModel, linear_model
 from .largest_budget import LargestBudget, largest_budget
-from .lifted_set import with_lifted
-from .linear_model import LinearModel, linear_model
-from .policy import Policy
-from .products import at_values, products_in, stamp
-from .sets_at import set_at
-from .solving import solve_checked
-from .support_bound import row_bound, support_bound
-from .uncertain import Uncertain, uncertain_in
-from .written import check_model
+from .modelling.affine_rule import signs
+from .modelling.counterpart import Key, RobustConstraint, UncertainRow, take_apart
+from .modelling.equalities import holding
+from .modelling.lifted_set import with_lifted
+from .modelling.products import at_values, products_in, stamp
+from .modelling.sets_at import set_at
+from .modelling.solving import solve_checked
+from .modelling.support_bound import row_bound, support_bound
+from .modelling.uncertain import Uncertain, uncertain_in
+from .modelling.written import check_model
+from .policies.policy import Policy
 
 
 class RobustProblem:

@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import sublevel as sl
 from sublevel.errors import InfiniteBudget, InvalidParameter
 from sublevel.guarantees import PAC, Marginal
-from sublevel.robust.at_budget import AtBudget, Precomputed
-from sublevel.robust.reading import read
-from sublevel.robust.realised import realise
+from sublevel.robust.calibrating.at_budget import AtBudget, Precomputed
+from sublevel.robust.calibrating.reading import read
+from sublevel.robust.calibrating.realised import realise
 
 GRID = np.geomspace(0.02, 20.0, 25)
 

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from sublevel.robust.envelope import envelope_scores, pass_in_sequence, risk_level
+from sublevel.robust.calibrating.envelope import (
+    envelope_scores,
+    pass_in_sequence,
+    risk_level,
+)
 
 INSTANCES = 3000
 

@@ -6,8 +6,8 @@ import pytest
 
 import sublevel as sl
 from sublevel.robust import RobustProblem, Uncertain, problem
-from sublevel.robust.canonical import cone_form
-from sublevel.robust.equalities import absorbed, holding
+from sublevel.robust.modelling.canonical import cone_form
+from sublevel.robust.modelling.equalities import absorbed, holding
 
 
 def probability(sees):

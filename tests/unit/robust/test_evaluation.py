@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 import sublevel as sl
 from sublevel.errors import InvalidParameter
-from sublevel.robust.evaluation import clairvoyant
+from sublevel.robust.calibrating.evaluation import clairvoyant
 
 RNG = np.random.default_rng(0)
 

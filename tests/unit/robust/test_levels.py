@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from sublevel.errors import InvalidParameter
-from sublevel.robust.levels import DEPTH, Geometric, Given, Signed, as_levels
+from sublevel.robust.calibrating.levels import (
+    DEPTH,
+    Geometric,
+    Given,
+    Signed,
+    as_levels,
+)
 
 
 @pytest.mark.parametrize("unit", [1e-9, 0.3, 1.0, 7e8])

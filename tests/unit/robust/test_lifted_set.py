@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression
 import sublevel as sl
 from sublevel.errors import NotRobustifiable, OutsideDomain
 from sublevel.robust import RobustProblem, Uncertain
-from sublevel.robust.cuts import Cuts
-from sublevel.robust.lifted_set import LiftedSet, with_lifted
-from sublevel.robust.oracle import Oracle
+from sublevel.robust.cutting.cuts import Cuts
+from sublevel.robust.modelling.lifted_set import LiftedSet, with_lifted
+from sublevel.robust.modelling.oracle import Oracle
 
 RNG = np.random.default_rng(12)
 X = cp.Variable(2, nonneg=True, name="x")

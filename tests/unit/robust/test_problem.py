@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 import sublevel as sl
 from sublevel.errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
 from sublevel.robust import RobustProblem, Uncertain, problem
-from sublevel.robust.counterpart import UncertainRow
+from sublevel.robust.modelling.counterpart import UncertainRow
 
 RNG = np.random.default_rng(3)
 
@@ -274,6 +274,6 @@ def test_violations_are_relative_to_their_constraint():
     robust = RobustProblem(cp.Maximize(1e6 * cp.sum(x)), [r @ x <= 3], {r: region})
     assert robust.solve().audit.passed
     x.value = np.array([1.51])
-    from sublevel.robust.audit import audit
+    from sublevel.robust.auditing.audit import audit
 
     assert audit(robust, robust._sets_at(None), cp.OPTIMAL).status == "audit_failed"

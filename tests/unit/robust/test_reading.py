@@ -8,8 +8,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
-from sublevel.robust.reading import read
-from sublevel.robust.realised import TOLERANCE, realise
+from sublevel.robust.calibrating.reading import read
+from sublevel.robust.calibrating.realised import TOLERANCE, realise
 
 N = 60
 

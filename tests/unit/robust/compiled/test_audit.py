@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import sublevel as sl
-from sublevel.robust import chunk
+from sublevel.robust.compiled import chunk
 
 from .given import calibrated, contexts, portfolio
 

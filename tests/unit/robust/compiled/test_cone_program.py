@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sublevel.robust.canonical import cone_program
-from sublevel.robust.cone_program import ConeProgram, Uncompilable, fill
-from sublevel.robust.live_clarabel import Live
-from sublevel.robust.residuals import residuals
+from sublevel.robust.auditing.residuals import residuals
+from sublevel.robust.compiled.live_clarabel import Live
+from sublevel.robust.modelling.canonical import cone_program
+from sublevel.robust.modelling.cone_program import ConeProgram, Uncompilable, fill
 
 DIM = 4
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
-from sublevel.robust import chunk, chunk_solver, live_clarabel
+from sublevel.robust.compiled import chunk, chunk_solver, live_clarabel
 
 from .given import Given, assert_as_solved, calibrated, contexts, portfolio
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.robust.units import find_units
+from sublevel.robust.auditing.units import find_units
 
 from .given import Given, calibrated, contexts, portfolio
 

@@ -1,0 +1,1 @@
+"""Decisions, and what is recomputed of them with the sets' own oracles."""

@@ -1,0 +1,1 @@
+"""Levels at which decisions, not outcomes, keep their word."""

@@ -1,0 +1,61 @@
+"""What is done where no robust decision exists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import InvalidParameter
+from ..auditing.decisions import Decisions, Named
+from .realised import is_decided
+
+
+def as_fallback(variables: list[Named], given: Any) -> dict[str, Any] | None:
+    """A value for each of the model's variables, by name; or None.
+
+    Parameters
+    ----------
+    given : dict from variables (or their names) to values, or None
+    """
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise InvalidParameter(
+            "fallback=... must be a dict from variables to values, got "
+            f"{type(given).__name__}."
+        )
+    by_name = {k if isinstance(k, str) else k.name(): v for k, v in given.items()}
+    names = {named.name for named in variables}
+    if set(by_name) != names:
+        raise InvalidParameter(
+            f"fallback=... must give a value for each variable, {sorted(names)}, got "
+            f"{sorted(by_name)}."
+        )
+    return {named.name: _value(named, by_name[named.name]) for named in variables}
+
+
+def _value(named: Named, given: Any) -> Any:
+    value = np.asarray(given, dtype=float)
+    if value.shape not in ((), named.shape) or not np.isfinite(value).all():
+        raise InvalidParameter(
+            f"fallback={{{named.name!r}: ...}} must be finite and of shape "
+            f"{named.shape}, got shape {value.shape}."
+        )
+    return np.broadcast_to(value, named.shape)
+
+
+def fall_back(decisions: Decisions, fallback: dict[str, Any] | None) -> Decisions:
+    """The same with the fallback, and status "fallback", where nothing was decided."""
+    if fallback is None:
+        return decisions
+    lost = ~is_decided(decisions)
+    variables = {}
+    for named, values in decisions.variables.items():
+        values = values.copy()
+        values[lost] = fallback[named.name]
+        variables[named] = values
+    status = np.where(lost, "fallback", decisions.status)
+    objective = np.where(lost, np.nan, decisions.objective)
+    return replace(decisions, status=status, objective=objective, variables=variables)

@@ -1,0 +1,1 @@
+"""Cutting planes: outcomes join one at a time."""

@@ -1,0 +1,68 @@
+"""What a CVXPY variable declares of its entries: bounds and integrality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...checks import Array
+
+#: Attributes that speak of entries one by one.
+_SIMPLE = {"nonneg", "nonpos", "pos", "neg", "bounds", "boolean", "integer"}
+
+
+def is_simple(variable: Any) -> bool:
+    """Whether its attributes say no more than numeric bounds and integrality.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> is_simple(cp.Variable(2, nonneg=True)), is_simple(cp.Variable((2, 2), PSD=True))
+    (True, False)
+    """
+    attributes = variable.attributes.items()
+    given = {name for name, value in attributes if value is not None}
+    given -= {name for name, value in attributes if value is False}
+    ends = variable.attributes.get("bounds") or []
+    numeric = all(isinstance(end, int | float | np.number | np.ndarray) for end in ends)
+    return given <= _SIMPLE and numeric
+
+
+def integer_entries(variable: Any) -> Any:
+    """Which entries are integer, column by column: positions, sorted."""
+    found = [_positions(variable, name) for name in ("boolean_idx", "integer_idx")]
+    return np.unique(np.concatenate(found))
+
+
+def declared_bounds(variable: Any) -> tuple[Array, Array]:
+    """Lower and upper bounds of the entries, column by column.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> declared_bounds(cp.Variable(2, bounds=[-1, [3, 4]]))
+    (array([-1., -1.]), array([3., 4.]))
+    """
+    given = variable.attributes
+    lower, upper = np.full(variable.size, -np.inf), np.full(variable.size, np.inf)
+    if given.get("bounds") is not None:
+        low, high = (np.broadcast_to(end, variable.shape) for end in given["bounds"])
+        lower = low.astype(float).ravel(order="F")
+        upper = high.astype(float).ravel(order="F")
+    if given["nonneg"] or given["pos"]:
+        lower = np.maximum(lower, 0.0)
+    if given["nonpos"] or given["neg"]:
+        upper = np.minimum(upper, 0.0)
+    binary = _positions(variable, "boolean_idx")
+    lower[binary] = np.maximum(lower[binary], 0.0)
+    upper[binary] = np.minimum(upper[binary], 1.0)
+    return lower, upper
+
+
+def _positions(variable: Any, name: str) -> Any:
+    """Entries in a list of CVXPY's, which holds an array of positions a dimension."""
+    listed = getattr(variable, name)
+    if not len(listed):
+        return np.zeros(0, dtype=int)
+    return np.ravel_multi_index(listed, variable.shape or (1,), order="F")

@@ -1,0 +1,246 @@
+"""The outcomes and what concave functions say of them, as one set.
+
+{ (y, z) : y in base, z <= f(y) },  for directions that push z up, or not at all.
+
+There the bound is tight, so the worst z is f(y). Downwards the set is unbounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ...checks import Array
+from ...conic import maximise
+from ...epigraph import Epigraph
+from ...errors import EmptySet, NotRobustifiable, OutsideDomain
+from ...sets import UncertaintySet
+from .counterpart import UncertainRow
+from .lifting import Lifted
+from .sets_at import named as in_words
+from .support_bound import support_bound
+from .uncertain import Key
+
+#: Relative size up to which a number is rounding.
+ROUNDING = 1e-9
+
+
+def with_lifted(sets: dict[Key, Any], rows: list[UncertainRow]) -> dict[Key, Any]:
+    """The sets, and those of the keys with lifted functions that rows see."""
+    found = dict(sets)
+    for row in rows:
+        for key in row.slopes:
+            if key not in found:
+                found[key] = _lifted_set(key, sets)
+    return found
+
+
+def bends_outcome(rows: list[UncertainRow]) -> bool:
+    """Whether any row sees a lifted function of the outcome."""
+    return any(isinstance(key[-1], Lifted) for row in rows for key in row.slopes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LiftedSet(UncertaintySet):
+    """A set with concave functions of its outcomes.
+
+    Parameters
+    ----------
+    base : the set of the outcomes y
+    key : the uncertain parameters that y is made of
+    functions : the lifted functions, in the order of the entries of z
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> y = sl.Uncertain(2, name="y")
+    >>> U = sl.sets.Box([1.0, 1.0], [3.0, 2.0])
+    >>> lifted = LiftedSet(U, (y,), (Lifted(-cp.square(y - 2), (y,)),))
+    >>> lifted.worst_case([0.0, 0.0, 1.0, 1.0]).round(4) + 0.0
+    array([2., 2., 0., 0.])
+    """
+
+    base: UncertaintySet
+    key: Key
+    functions: tuple[Lifted, ...]
+
+    @property
+    def dim(self) -> int:
+        return self.base.dim + sum(int(function.size) for function in self.functions)
+
+    def __repr__(self) -> str:
+        names = ", ".join(function.name() for function in self.functions)
+        return f"LiftedSet({self.base!r}, {names})"
+
+    def values(self, outcome: Array) -> Array:
+        """What the functions say of one outcome: the vector z."""
+        parts = _parts(self.key, self._within(outcome))
+        with np.errstate(all="ignore"):
+            found = [np.ravel(f.at(parts).value, order="F") for f in self.functions]
+        return np.concatenate(found)
+
+    def hypograph(
+        self, outcome: cp.Expression, bounds: cp.Expression, entries: Any = None
+    ) -> list[Any]:
+        """Constraints that say z is at most f(y), for some entries of z or all."""
+        parts, conditions = _parts(self.key, outcome), []
+        for parameter in self.key:
+            if parameter.is_nonneg():
+                # CVXPY may need the sign to see that the functions are concave.
+                signed = cp.Variable(parameter.shape, nonneg=True)
+                conditions.append(signed == parts[parameter.id])
+                parts[parameter.id] = signed
+        said = cp.hstack([cp.vec(f.at(parts), order="F") for f in self.functions])
+        return [*conditions, bounds <= (said if entries is None else said[entries])]
+
+    def joined(self, outcomes: Array) -> Array:
+        """Outcomes y, shape (n, m), with what the functions say: shape (n, dim)."""
+        return np.reshape([self._one(row) for row in outcomes], (-1, self.dim))
+
+    def _one(self, outcome: Array) -> Array:
+        outcome = self._within(outcome)
+        return np.append(outcome, self.values(outcome))
+
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        m = self.base.dim
+        inside = self.base._constraints(outcome[:m])
+        return [*inside, *self.hypograph(outcome[:m], outcome[m:])]
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        m = self.base.dim
+        said = np.array([self.values(row) for row in outcomes[:, :m]])
+        slack = tol * (1 + np.abs(said))
+        below = (outcomes[:, m:] <= said + slack).all(axis=1)
+        return np.asarray(below & self.base._contains(outcomes[:, :m], tol))
+
+    def _worst_case(self, direction: Array) -> Array:
+        """The outcome y that is worst where z is pushed up, and f(y)."""
+        m = self.base.dim
+        slope, push = direction[:m], np.maximum(direction[m:], 0.0)
+        active = np.flatnonzero(push > ROUNDING * np.abs(direction).max(initial=0.0))
+        if not active.size:
+            return self._one(self.base._worst_case(slope))
+        listed = self._listed()
+        if listed is not None:
+            return np.array(listed[int(np.argmax(listed @ np.append(slope, push)))])
+        aim = np.append(slope, push[active])
+        found = [(aim @ p, p) for p in self._candidates(aim, active)]
+        if not found:
+            raise EmptySet(f"{self.base!r} is empty: no outcome is in it.")
+        return self._one(max(found, key=lambda pair: float(pair[0]))[1][:m])
+
+    def _candidates(self, aim: Array, active: Any) -> Iterator[Array]:
+        """The worst (y, z[active]) of every part of the base."""
+        m = self.base.dim
+        for part in self.base._parts():
+            point = cp.Variable(len(aim))
+            conditions = part._constraints(point[:m])
+            conditions += self.hypograph(point[:m], point[m:], active)
+            try:
+                yield maximise(aim, point, conditions, type(self).__name__)
+            except EmptySet:
+                continue
+
+    def _support(self, direction: Array) -> float:
+        down = -direction[self.base.dim :].min(initial=0.0)
+        if down > ROUNDING * np.abs(direction).max(initial=0.0):
+            return inf
+        return float(direction @ self._worst_case(direction))
+
+    def _listed(self) -> Array | None:
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> Array | None:
+        listed = self.base._listed()
+        if listed is None:
+            return None
+        return self.joined(listed)
+
+    def _parts(self) -> tuple[UncertaintySet, ...]:
+        parts = self.base._parts()
+        if len(parts) == 1:
+            return (self,)
+        return tuple(LiftedSet(part, self.key, self.functions) for part in parts)
+
+    def _within(self, outcome: Array) -> Array:
+        """The outcome, if rounding put it outside the functions' domain, moved in."""
+        for row in np.vstack([function.defined for function in self.functions]):
+            short = -(row[:-1] @ outcome + row[-1])
+            if short > 0:
+                outcome = outcome + short * row[:-1] / (row[:-1] @ row[:-1])
+        return outcome
+
+
+@support_bound.register
+def _(region: LiftedSet, direction: cp.Expression) -> Epigraph:
+    if region._listed() is not None or len(region._parts()) > 1:
+        return support_bound.dispatch(object)(region, direction)
+    _require_convex(region.base)
+    # As for an intersection: part of the direction is left to the base, the rest to
+    # the functions, whatever split is best (Fenchel).
+    m = region.base.dim
+    share, point = cp.Variable(m), cp.Variable(region.dim)
+    inner = support_bound(region.base, direction[:m] + share)
+    curve = cp.suppfunc(point, region.hypograph(point[:m], point[m:]))
+    value = inner.value + curve(cp.hstack([-share, direction[m:]]))
+    return Epigraph(value, inner.constraints)
+
+
+def _require_convex(base: UncertaintySet) -> None:
+    conditions = base._constraints(cp.Variable(base.dim))
+    if any(v.attributes["boolean"] for c in conditions for v in c.variables()):
+        raise NotRobustifiable(
+            f"Functions that bend the outcome have no exact dual over "
+            f"{type(base).__name__}, which is not convex. Use engine='cuts'."
+        )
+
+
+def _lifted_set(key: Key, sets: dict[Key, Any]) -> LiftedSet:
+    functions = tuple(p for p in key if isinstance(p, Lifted))
+    own = key[: -len(functions)]
+    base = sets[own]
+    if not isinstance(base, UncertaintySet):
+        raise NotRobustifiable(
+            f"{functions[0]} bends the outcome, and an oracle of linear worst cases "
+            f"cannot say what is worst then. Give {in_words(own)!r} a set."
+        )
+    found = LiftedSet(base, own, functions)
+    for function in functions:
+        _require_domain(function, found)
+    return found
+
+
+def _require_domain(function: Lifted, region: LiftedSet) -> None:
+    """Every outcome of the base must be where the function is defined, and finite."""
+    for row in function.defined:
+        lowest = region.base.worst_case(-row[:-1])
+        value = float(row[:-1] @ lowest + row[-1])
+        size = float(np.abs(row[:-1]) @ np.abs(lowest) + abs(row[-1]))
+        inside = value >= -ROUNDING * (1 + size)
+        if inside and np.isfinite(region.values(lowest)).all():
+            continue
+        lower, upper = region.base.bounds()
+        raise OutsideDomain(
+            f"{function.name()} must be defined for every outcome in the set for "
+            f"{in_words(region.key)!r}, and is not at {lowest}: the set reaches from "
+            f"{lower} to {upper}. Intersect the set with an sl.sets.Box, or choose a "
+            "function that is defined there."
+        )
+
+
+def _parts(key: Key, outcome: Any) -> dict[int, Any]:
+    """Parameter id -> its part of an outcome, in its shape."""
+    found, start = {}, 0
+    for parameter in key:
+        part = outcome[start : start + parameter.size]
+        shaped = cp.reshape(part, parameter.shape, order="F")
+        found[parameter.id] = shaped
+        start += parameter.size
+    return found

@@ -1,0 +1,1 @@
+"""Decide for any number of contexts, here, on workers, or from a file."""
