@@ -1,7 +1,6 @@
-"""Contracts that third parties can run on their own losses, sets and guarantees.
+"""The contracts of losses, sets and guarantees.
 
-Each check raises ContractBroken, an AssertionError, with the first promise that does
-not hold. They compare every closed form with something independent of it.
+They compare every closed form with something independent of it.
 """
 
 from __future__ import annotations
@@ -12,16 +11,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from .checks import Array
-from .conic import maximise
-from .epigraph import Epigraph
-from .errors import EmptySet
-from .predictions import AnyPrediction, JointPrediction, LabelPrediction, Prediction
-from .sets import Mixed, UncertaintySet
-
-
-class ContractBroken(AssertionError):
-    """A promise of the interface does not hold; the message says which."""
+from ..checks import Array
+from ..conic import maximise
+from ..epigraph import Epigraph
+from ..errors import EmptySet
+from ..predictions import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+from ..sets import Mixed, UncertaintySet
+from .contract import ContractBroken, require
 
 
 def check_loss(
@@ -72,20 +68,20 @@ def check_set(
         direction = rng.normal(size=value.dim)
         worst, support = value.worst_case(direction), value.support(direction)
         scale = tol * (1 + float(np.abs(direction).sum()) * width)
-        _require(value.contains(worst), f"worst_case({direction}) is inside")
+        require(value.contains(worst), f"worst_case({direction}) is inside")
         attained = abs(direction @ worst - support) <= scale
-        _require(attained, f"worst_case({direction}) attains support")
+        require(attained, f"worst_case({direction}) attains support")
         solved = abs(_solved(value, direction) - support) <= scale
-        _require(solved, "a solve over the constraints reaches support")
+        require(solved, "a solve over the constraints reaches support")
         other = rng.normal(size=value.dim)
         split = value.support(direction + other)
-        _require(split <= support + value.support(other) + 2 * scale, "sublinear")
+        require(split <= support + value.support(other) + 2 * scale, "sublinear")
         boxed = (worst >= lower - scale).all() and (worst <= upper + scale).all()
-        _require(boxed, "worst_case is within bounds")
+        require(boxed, "worst_case is within bounds")
     drawn = value.sample(size, random_state=random_state)
-    _require(drawn.shape == (size, value.dim), "sample has shape (size, dim)")
-    _require(np.all(value.contains(drawn)), "samples are inside")
-    _require(value.volume() >= 0, "volume is not negative")
+    require(drawn.shape == (size, value.dim), "sample has shape (size, dim)")
+    require(np.all(value.contains(drawn)), "samples are inside")
+    require(value.volume() >= 0, "volume is not negative")
 
 
 def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -> None:
@@ -101,18 +97,18 @@ def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -
     scores = rng.exponential(size=2 * need + 50)
     found = guarantee.calibrate(scores, alpha)
     again = guarantee.calibrate(rng.permutation(scores), alpha)
-    _require(found.budget == again.budget, "the order of scores does not matter")
-    _require(np.isfinite(found.budget), "enough scores give a finite budget")
-    _require(found.certificate.alpha <= alpha, "no more than alpha is promised")
+    require(found.budget == again.budget, "the order of scores does not matter")
+    require(np.isfinite(found.budget), "enough scores give a finite budget")
+    require(found.certificate.alpha <= alpha, "no more than alpha is promised")
     looser = guarantee.calibrate(scores, min(0.99, 2 * alpha)).budget
-    _require(looser <= found.budget, "a larger alpha has no larger budget")
+    require(looser <= found.budget, "a larger alpha has no larger budget")
     back = guarantee.promise(scores, found.budget)
-    _require(back.alpha <= alpha + 1e-9, "promise() returns the level calibrated for")
+    require(back.alpha <= alpha + 1e-9, "promise() returns the level calibrated for")
     beyond = guarantee.promise(scores, found.budget * 0.9)
-    _require(beyond.alpha > alpha, "a smaller budget promises less")
+    require(beyond.alpha > alpha, "a smaller budget promises less")
     few = _calibrate_quietly(guarantee, scores[: need - 1], alpha)
-    _require(few.budget == np.inf, "too few scores give an infinite budget")
-    _require(few.certificate.minimum_sample_size == need, "and say how many would do")
+    require(few.budget == np.inf, "too few scores give an infinite budget")
+    require(few.certificate.minimum_sample_size == need, "and say how many would do")
 
 
 def example_prediction(needs: Any, rng: np.random.Generator) -> AnyPrediction:
@@ -141,19 +137,19 @@ def _outcome(loss: Any, said: Any, rng: np.random.Generator) -> Array:
 def _check_faces(loss: Any, said: Any, outcome: Array, tol: float) -> None:
     score = float(loss.score(said, outcome))
     total = float(np.sum(loss.components(said, outcome)))
-    _require(np.isclose(score, total, rtol=tol), "components sum to the score")
+    require(np.isclose(score, total, rtol=tol), "components sum to the score")
     given = cp.Constant(outcome)
     value = float(np.asarray(loss.expression(said, given).value).item())
-    _require(
+    require(
         np.isclose(score, value, rtol=tol, atol=tol),
         f"score {score} equals the CVXPY expression {value}",
     )
     variable = cp.Variable(len(outcome))
-    _require(loss.expression(said, variable).is_convex(), "expression is convex")
-    _require(score >= float(loss.floor(said)) - tol, "score is at least floor")
+    require(loss.expression(said, variable).is_convex(), "expression is convex")
+    require(score >= float(loss.floor(said)) - tol, "score is at least floor")
     stacked = np.stack([outcome, outcome])
     rows = loss.score(_repeat(said), stacked)
-    _require(np.allclose(rows, score), "score broadcasts over rows")
+    require(np.allclose(rows, score), "score broadcasts over rows")
 
 
 def _check_fenchel_young(
@@ -165,7 +161,7 @@ def _check_fenchel_young(
         least = _least(dual.value, dual.constraints)
         bound = least + multiplier * float(loss.score(said, outcome))
         gap = bound - float(direction @ outcome)
-        _require(gap >= -tol * (1 + abs(bound)), "Fenchel-Young inequality")
+        require(gap >= -tol * (1 + abs(bound)), "Fenchel-Young inequality")
 
 
 def _check_worst_case(
@@ -174,14 +170,14 @@ def _check_worst_case(
     worst = loss.worst_case(said, budget, direction)
     support = float(loss.support(said, budget, direction))
     scale = tol * (1 + abs(support))
-    _require(
+    require(
         float(loss.score(said, worst)) <= budget + 1e-7 * abs(budget) + 1e-8,
         "worst_case is within the budget",
     )
-    _require(abs(direction @ worst - support) <= scale, "worst_case attains support")
+    require(abs(direction @ worst - support) <= scale, "worst_case attains support")
     _check_bounds(loss, said, budget, direction, support, scale)
     pair = loss.worst_case(_repeat(said), np.full(2, budget), np.stack([direction] * 2))
-    _require(np.allclose(pair, worst, atol=1e-5), "worst_case broadcasts over rows")
+    require(np.allclose(pair, worst, atol=1e-5), "worst_case broadcasts over rows")
 
 
 def _check_bounds(
@@ -196,10 +192,10 @@ def _check_bounds(
     }
     for name, found in bounds.items():
         bound = _least(found.value, found.constraints)
-        _require(bound >= support - scale, f"{name} {bound} covers support {support}")
+        require(bound >= support - scale, f"{name} {bound} covers support {support}")
         if loss.exact_dual:
             same = abs(bound - support) <= scale
-            _require(same, f"{name} {bound} equals support {support}")
+            require(same, f"{name} {bound} equals support {support}")
 
 
 def _repeat(said: Any) -> Any:
@@ -228,7 +224,7 @@ def _least(value: cp.Expression, constraints: list[cp.Constraint]) -> float:
             ) from None
     if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
         return float(np.inf)
-    _require(problem.status == cp.OPTIMAL, f"the dual is solved, got {problem.status}")
+    require(problem.status == cp.OPTIMAL, f"the dual is solved, got {problem.status}")
     return float(problem.value)
 
 
@@ -260,8 +256,3 @@ def _calibrate_quietly(guarantee: Any, scores: Array, alpha: float) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return guarantee.calibrate(scores, alpha)
-
-
-def _require(holds: Any, promise: str) -> None:
-    if not holds:
-        raise ContractBroken(f"Broken promise: {promise}.")
