@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
 from sublevel.robust.calibrating.envelope import envelope_scores
-from sublevel.robust.calibrating.realised import TOLERANCE
+from sublevel.robust.calibrating.reading import TOLERANCE
 from sublevel.robust.calibrating.settling import Wish, begin
 
 ASSETS, COVARIATES, ONES = 5, 10, 6

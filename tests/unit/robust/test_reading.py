@@ -8,8 +8,9 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
-from sublevel.robust.calibrating.reading import read
-from sublevel.robust.calibrating.realised import TOLERANCE, realise
+from sublevel.errors import InvalidParameter
+from sublevel.robust.calibrating.reading import TOLERANCE, read
+from sublevel.robust.calibrating.realised import realise
 
 N = 60
 
@@ -43,10 +44,12 @@ def test_rows_and_objective_by_hand():
     problem = sl.RobustProblem(cp.Maximize(y @ x), limits, {y: sets})
     decisions, found = decided(problem, X, [Y])
     values = decisions.value(x)
-    over = ((Y * values) @ A.T - [4.0, 5.0]) / np.array([5.0, 6.0])
+    used = (Y * values) @ A.T
+    over = (used - [4.0, 5.0]) / (0.01 + np.maximum(np.abs(Y * values) @ A.T, [4, 5]))
     np.testing.assert_allclose(found.excess[:, 0], over.max(axis=1), atol=1e-9)
     np.testing.assert_allclose(found.objective, np.sum(Y * values, axis=1))
-    short = (decisions.objective - found.objective) / (1 + np.abs(decisions.objective))
+    size = np.maximum(np.abs(decisions.objective), np.abs(Y * values).sum(axis=1))
+    short = (decisions.objective - found.objective) / (0.01 + size)
     np.testing.assert_allclose(found.excess[:, 1], short, atol=1e-12)
     assert 0 < found.violated.sum() < N
 
@@ -64,7 +67,7 @@ def test_pieces_of_an_objective_go_through_the_users_expression():
     np.testing.assert_allclose(found.objective, by_hand)
     np.testing.assert_array_equal(
         found.violated,
-        by_hand - decisions.objective > TOLERANCE * (1 + abs(decisions.objective)),
+        by_hand - decisions.objective > TOLERANCE * abs(decisions.objective),
     )
     assert 0 < found.violated.sum() < N
 
@@ -171,9 +174,45 @@ def test_a_miss_is_relative_to_the_numbers_compared(scale):
     region = sl.sets.Box([0.0], [scale])
     problem = sl.RobustProblem(cp.Minimize(x), [x >= y], {y: region})
     decisions = problem.compile().decide()
-    limit = scale + TOLERANCE * (1 + scale)
-    for outcome, violated in ((limit * (1 - 1e-6), False), (limit * 1.00001, True)):
-        if scale < 1 and violated:
-            outcome = limit + 1e-8
+    bought = decisions.value(x)[0]
+    for share, violated in ((0.9, False), (1.1, True)):
+        # Where units are fixed a hundredth of one counts as size.
+        outcome = bought + share * TOLERANCE * (bought + 0.01)
         found = realise(read(problem), decisions, [np.array([[outcome]])])
         assert bool(found.violated[0]) is violated
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e9])
+def test_units_that_are_free_do_not_matter(scale):
+    rng = np.random.default_rng(7)
+    X, Y = data(rng, 1, n=400)
+    Y = scale * (Y + 5)
+    sets = sl.LossSet(LinearRegression()).fit(X[:100], Y[:100])
+    y, x = sl.Uncertain(name="y"), cp.Variable(name="x")
+    policy = sl.RobustProblem(cp.Minimize(x), [x >= y], {y: sets}).compile()
+    policy.calibrate(X[100:200], Y[100:200], alpha=0.2)
+    found = policy.evaluate(X[200:], Y[200:])
+    truth = Y[200:, 0] > policy.decide(X[200:]).value(x) * (1 + 1e-5)
+    np.testing.assert_array_equal(found.violated, truth)
+    assert 0.1 < found.violation < 0.3
+
+
+def test_doing_nothing_is_not_a_miss():
+    """A solver's zero is 1e-9, not a size to be relative to."""
+    rng = np.random.default_rng(8)
+    sets, X, Y = fitted(rng, 3, shift=-4.0)
+    y, x = sl.Uncertain(3, name="y"), cp.Variable(3, nonneg=True, name="x")
+    limits = [y @ x >= 0, cp.sum(x) <= 1]
+    policy = sl.RobustProblem(cp.Maximize(cp.sum(x)), limits, {y: sets}).compile()
+    assert np.abs(policy.decide(X).value(x)).max() < 1e-6
+    assert policy.evaluate(X, Y - 4).violation == 0
+
+
+def test_outcomes_that_solvers_round_away_are_refused():
+    rng = np.random.default_rng(9)
+    X, Y = data(rng, 1)
+    sets = sl.LossSet(LinearRegression()).fit(X[:100], 1e-9 * Y[:100])
+    y, x = sl.Uncertain(name="y"), cp.Variable(name="x")
+    problem = sl.RobustProblem(cp.Minimize(x), [x >= y, x <= 5, x >= -5], {y: sets})
+    with pytest.raises(InvalidParameter, match="larger units"):
+        problem.compile().calibrate(X[100:], 1e-9 * Y[100:], alpha=0.2)

@@ -101,7 +101,7 @@ def _expected(
 ) -> tuple[Array, Array]:
     """What decisions cost if the predictions come true, and how far off that is."""
     values = {v.id: decisions.value(v)[rows] for v in reading.variables}
-    expected = reading.objective(values, [point[rows] for point in points])
+    expected, _ = reading.objective(values, [point[rows] for point in points])
     feared = np.abs(decisions.objective[rows] - expected)
     # A fallback fears nothing that is known; any fixed spread will do.
     feared = np.where(np.isnan(feared), 1 + np.abs(expected), feared)

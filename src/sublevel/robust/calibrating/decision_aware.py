@@ -21,8 +21,8 @@ from .at_budget import Precomputed
 from .envelope import envelope_scores, pass_in_sequence, risk_level
 from .known import Known
 from .levels import Levels
-from .reading import Reading
-from .realised import TOLERANCE, realise
+from .reading import TOLERANCE, Reading
+from .realised import realise, size_of
 
 #: Decisions of a compiled policy computed at once: enough to share the work, few
 #: enough not to compute many that turn out not to matter.
@@ -75,7 +75,8 @@ class Search:
             v.id: np.broadcast_to(self.fallback[v.name()], (n, *v.shape))
             for v in self.reading.variables
         }
-        missed = self.reading.missed(values, self.known.outcomes)
+        outcomes = self.known.outcomes
+        missed = self.reading.missed(values, outcomes, size_of(outcomes))
         return np.asarray(np.max(missed, axis=1, initial=-np.inf))
 
     @property

@@ -15,7 +15,7 @@ from ...errors import SolverFailed
 from ..modelling.solving import solve_checked
 from .at_budget import Points
 from .known import Known, know
-from .reading import read, save_outcome
+from .reading import read_policy, save_outcome
 from .realised import realise
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def evaluate_on(
 ) -> Evaluation:
     """Decide, and look at outcomes for which the best is known."""
     decisions = policy.decide(X, n_jobs=n_jobs)
-    happened = realise(read(policy.problem), decisions, known.outcomes)
+    reading = read_policy(policy, known, "Policy.evaluate")
+    happened = realise(reading, decisions, known.outcomes)
     sense = 1.0 if isinstance(policy.problem.objective, cp.Minimize) else -1.0
     return Evaluation(
         decisions.status,

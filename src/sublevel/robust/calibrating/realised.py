@@ -9,10 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
-from .reading import Reading
-
-#: Relative amount by which a promise must be missed to count as a violation.
-TOLERANCE = 1e-6
+from .reading import TOLERANCE, Reading, relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,31 +53,49 @@ def realise(reading: Reading, decisions: Any, outcomes: list[Array]) -> Realised
     rows = np.flatnonzero(decided)
     values = {v.id: decisions.value(v)[rows] for v in reading.variables}
     seen = [vectors[rows] for vectors in outcomes]
+    scale = np.maximum(size_of(seen), _feared(decisions)[rows])
     excess = np.full((len(decided), reading.parts), -np.inf)
-    excess[rows] = reading.missed(values, seen)
+    excess[rows] = reading.missed(values, seen, scale)
     objective = np.full(len(decided), np.nan)
-    objective[rows] = _objective(reading, decisions.objective[rows], values, seen)
-    if reading.aims:
-        minimise = isinstance(reading.problem.objective, cp.Minimize)
-        certified = decisions.objective
-        over = (objective - certified) * (1.0 if minimise else -1.0)
-        over = over / (1 + np.abs(certified))
-        # A fallback certifies nothing about the objective.
-        certain = np.asarray(decisions.status) == "fallback"
-        over = np.where(~decided | certain, -np.inf, over)
-        excess = np.column_stack([excess, over])
-    return Realised(decided, objective, excess)
+    certified = decisions.objective[rows]
+    if not reading.aims:
+        objective[rows] = _certain_objective(reading, certified, values, seen)
+        return Realised(decided, objective, excess)
+    objective[rows], size = reading.objective(values, seen)
+    minimise = isinstance(reading.problem.objective, cp.Minimize)
+    over = (objective[rows] - certified) * (1.0 if minimise else -1.0)
+    # A fallback certifies nothing about the objective.
+    promised = np.asarray(decisions.status)[rows] != "fallback"
+    size = np.maximum(size, np.abs(np.where(promised, certified, 0.0)))
+    missed = np.full(len(decided), -np.inf)
+    missed[rows] = np.where(
+        promised, relative(over, size, reading.unit(-1, scale)), -np.inf
+    )
+    return Realised(decided, objective, np.column_stack([excess, missed]))
 
 
-def _objective(
+def size_of(outcomes: list[Array]) -> Array:
+    """The largest number among the outcomes of each context, shape (n,)."""
+    found = [np.abs(o).max(axis=1, initial=0.0) for o in outcomes]
+    return np.asarray(np.max(found, axis=0))
+
+
+def _feared(decisions: Any) -> Array:
+    """The largest number among the worst outcomes of each context, 0 without any."""
+    found = np.zeros(len(decisions))
+    for vectors in decisions.outcomes.values():
+        flat = np.abs(np.asarray(vectors)).reshape(len(found), -1)
+        found = np.fmax(found, np.nan_to_num(flat).max(axis=1, initial=0.0))
+    return found
+
+
+def _certain_objective(
     reading: Reading, certified: Array, values: dict[int, Array], seen: list[Array]
 ) -> Array:
-    """Without an uncertain objective the decision's own, and that of the fallback."""
-    if reading.aims:
-        return reading.objective(values, seen)
+    """The decision's own, and that of the fallback."""
     found = np.array(certified)
     rows = np.flatnonzero(np.isnan(found))
     if rows.size:
         kept = {name: value[rows] for name, value in values.items()}
-        found[rows] = reading.objective(kept, [vectors[rows] for vectors in seen])
+        found[rows] = reading.objective(kept, [vectors[rows] for vectors in seen])[0]
     return found

@@ -19,7 +19,7 @@ from .fallback import as_fallback
 from .known import know
 from .levels import as_levels
 from .promised import EVENT, RULE, UNDECIDED, decision_certificate, promise_of
-from .reading import read
+from .reading import read_policy
 from .standing import Standing, standing
 
 METHODS = ("envelope", "learn-then-test", "risk")
@@ -96,7 +96,7 @@ def begin(policy: Any, X: Any, Y: Any, wish: Wish) -> Search:
     action = as_fallback(policy._named_variables(), wish.fallback)
     known = know(policy, X, Y, OWNER, unseen=True)
     levels = as_levels(wish.grid, known.signed)
-    endless, reading = wish.grid is None, read(policy.problem)
+    endless, reading = wish.grid is None, read_policy(policy, known, OWNER)
     return Search(policy, known, reading, units, levels, endless, action, wish.n_jobs)
 
 
