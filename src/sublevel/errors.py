@@ -43,6 +43,14 @@ class InfiniteBudget(UserWarning):
     """The calibration sample is too small for a finite budget at the level asked."""
 
 
+class RowsSeenBefore(UserWarning):
+    """Some calibration rows were trained on, so that what is promised is too rosy."""
+
+
+class SolvesFailed(UserWarning):
+    """Some decisions could not be computed; the message says what was made of it."""
+
+
 class CertificateVoid(UserWarning):
     """What was calibrated is no longer what decides; the message says what changed."""
 

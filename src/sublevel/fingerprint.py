@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from .errors import InvalidParameter
+from .errors import InvalidParameter, RowsSeenBefore
 from .predictions import split_columns
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
@@ -48,13 +49,22 @@ def mark_rows(X: Any, Y: Any) -> Hashes | None:
 def refuse_seen(
     seen: Hashes | None, X: Any, Y: Any, owner: str = "LossSet.calibrate"
 ) -> None:
-    """Raise InvalidParameter if most rows are among those marked as seen.
+    """Raise InvalidParameter if most rows are among those marked as seen; else warn.
 
     Rows that repeat within the sample (few discrete values) may well repeat outside
     it, and prove nothing.
     """
     known = count_seen(seen, X, Y)
-    if known is None or 2 * known[0] < known[1]:
+    if known is None or not known[0]:
+        return
+    if 2 * known[0] < known[1]:
+        warnings.warn(
+            f"{owner}(X, Y) has {known[0]} of {known[1]} rows from the training data. "
+            "The model knows their outcomes, so what is promised is too rosy. Leave "
+            "them out.",
+            RowsSeenBefore,
+            stacklevel=3,
+        )
         return
     raise InvalidParameter(
         f"{owner}(X, Y) must use data the model was not trained on, got {known[0]} of "
@@ -71,9 +81,12 @@ def count_seen(seen: Hashes | None, X: Any, Y: Any) -> tuple[int, int] | None:
     rows = None if seen is None else mark_rows(X, Y)
     if seen is None or rows is None or not rows.size:
         return None
-    if np.unique(rows).size < DISTINCT * rows.size:
+    twice = rows.size - np.unique(rows).size
+    if twice > (1 - DISTINCT) * rows.size:
         return None
-    return int(np.isin(rows, seen).sum()), int(rows.size)
+    found = int(np.isin(rows, seen).sum())
+    # As many as repeat within the sample may well repeat by chance.
+    return (found if found > 2 * twice else 0), int(rows.size)
 
 
 def _columns(X: Any) -> list[Any]:

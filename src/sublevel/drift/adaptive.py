@@ -1,11 +1,12 @@
 """Adaptive conformal inference: a level that learns from its own violations.
 
-    alpha_{t+1} = alpha_t + gamma (alpha - violated_t)
+    alpha_{t+1} = min(1, alpha_t + gamma (alpha - violated_t))
 
-After T steps the share of violations is within (max(alpha_1, 1 - alpha_1) + gamma) /
-(gamma T) of alpha, whatever the data do, provided that at levels of 0 and below a
-decision is taken that cannot violate. This is about the long run only: nothing is
-promised of a single step.
+After T steps the share of violations is at most (alpha_1 + gamma) / (gamma T) above
+alpha, whatever the data do, provided that at levels of 0 and below a decision is taken
+that cannot violate. It may be less: a decision without any protection need not violate,
+so the level stops at 1 rather than to run up a debt that is paid in violations once the
+world changes. This is about the long run only: nothing is promised of a single step.
 """
 
 from __future__ import annotations
@@ -80,7 +81,13 @@ class Adaptive:
                 f"Adaptive.update(violated=...) must be true or false, got "
                 f"{violated!r}."
             )
-        self.level += self.gamma * (self.alpha - float(bool(violated)))
+        if score is not None and np.isnan(score):
+            raise InvalidParameter(
+                "Adaptive.update(score=...) must be a number, got nan. Leave it out "
+                "where the outcome is not known."
+            )
+        raised = self.level + self.gamma * (self.alpha - float(bool(violated)))
+        self.level = min(1.0, raised)
         self.violations += int(bool(violated))
         self.steps += 1
         if score is not None:
@@ -90,10 +97,10 @@ class Adaptive:
 
     @property
     def bound(self) -> float:
-        """How far the share of violations can be from alpha after the steps so far."""
+        """By how much the share of violations can be above alpha so far."""
         if not self.steps:
             return 1.0
-        slack = max(self.alpha, 1 - self.alpha) + self.gamma
+        slack = self.alpha + self.gamma
         return min(1.0, slack / (self.gamma * self.steps))
 
     def __repr__(self) -> str:

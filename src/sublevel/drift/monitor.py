@@ -18,6 +18,9 @@ from scipy.special import betaincc, betaln, logsumexp
 from ..checks import Array, require_level
 from ..errors import InvalidParameter
 
+#: Bets kept, and how many of them are too young to be judged.
+MOST_BETS, YOUNG = 200, 50
+
 
 class Monitor:
     """Watches realised violations; alarms with a false-alarm rate of at most delta.
@@ -59,6 +62,7 @@ class Monitor:
         self.alpha, self.delta, self.block = float(alpha), float(delta), block
         self.outcomes = self.violations = 0
         self.alarm_at: int | None = None
+        self._start = np.zeros(0)
         self._seen = np.zeros(0)
         self._hit = np.zeros(0)
 
@@ -75,14 +79,34 @@ class Monitor:
 
     def _step(self, violated: bool) -> None:
         if self.outcomes % self.block == 0:
+            self._start = np.append(self._start, self.outcomes // self.block + 1.0)
             self._seen = np.append(self._seen, 0.0)
             self._hit = np.append(self._hit, 0.0)
+            self._forget()
         self._seen += 1
         self._hit += violated
         self.outcomes += 1
         self.violations += violated
         if self.alarm_at is None and self.evidence >= 1 / self.delta:
             self.alarm_at = self.outcomes
+
+    def _forget(self) -> None:
+        """Give up the least promising bet, so that a step costs the same for ever.
+
+        Money thrown away makes an alarm rarer, never a false one more likely. What is
+        young is left alone.
+        """
+        if len(self._start) <= MOST_BETS:
+            return
+        least = int(np.argmin(self._stakes()[:-YOUNG]))
+        for name in ("_start", "_seen", "_hit"):
+            setattr(self, name, np.delete(getattr(self, name), least))
+
+    def _stakes(self) -> Array:
+        """Log of the wealth of each bet."""
+        # The weights 1 / (s (s + 1)) add up to 1; what is not yet placed is kept.
+        weight = -np.log(self._start) - np.log(self._start + 1)
+        return np.asarray(weight + self._log_ratio(self._seen, self._hit))
 
     @property
     def alarm(self) -> bool:
@@ -94,11 +118,8 @@ class Monitor:
         """Wealth of the bet against the promise: 1 at the start, 1 / delta alarms."""
         if not len(self._seen):
             return 1.0
-        start = np.arange(1.0, len(self._seen) + 1)
-        # The weights 1 / (s (s + 1)) add up to 1; what is not yet placed is kept.
-        weight = -np.log(start) - np.log(start + 1)
-        placed = logsumexp(weight + self._log_ratio(self._seen, self._hit))
-        kept = -np.log(len(self._seen) + 1.0)
+        placed = logsumexp(self._stakes())
+        kept = -np.log(self._start[-1] + 1.0)
         return float(np.exp(min(np.logaddexp(placed, kept), 700.0)))
 
     def _log_ratio(self, seen: Array, hit: Array) -> Array:

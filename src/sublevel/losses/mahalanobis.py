@@ -128,8 +128,8 @@ class Mahalanobis(Loss):
         return replace(self, covariance=moments)
 
     def radius(self, budget: float) -> float:
-        """sqrt(budget)."""
-        return float(np.sqrt(budget))
+        """sqrt(budget); 0 below the least loss."""
+        return float(np.sqrt(max(budget, 0.0)))
 
     def ball(self, prediction: Any, budget: float) -> NormBall:
         """The ellipsoid."""

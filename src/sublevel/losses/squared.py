@@ -77,8 +77,8 @@ class Squared(SeparableLoss):
         return Epigraph(shift + cp.quad_over_lin(stretched, 4 * multiplier))
 
     def radius(self, budget: float) -> float:
-        """sqrt(budget)."""
-        return float(np.sqrt(budget))
+        """sqrt(budget); 0 below the least loss."""
+        return float(np.sqrt(max(budget, 0.0)))
 
     def ball(self, prediction: Any, budget: float) -> NormBall:
         """The ellipsoid."""

@@ -60,6 +60,26 @@ def test_the_bet_is_fair_at_the_promised_rate():
     assert total == pytest.approx(1.0, abs=1e-9)
 
 
+def test_bets_given_up_never_help_an_alarm(monkeypatch):
+    """Enumeration: with bets thrown away the expected evidence is at most 1."""
+    monkeypatch.setattr("sublevel.drift.monitor.MOST_BETS", 2)
+    monkeypatch.setattr("sublevel.drift.monitor.YOUNG", 1)
+    alpha, n, total = 0.3, 8, 0.0
+    for code in range(2**n):
+        hits = [bool(code >> k & 1) for k in range(n)]
+        chance = alpha ** sum(hits) * (1 - alpha) ** (n - sum(hits))
+        total += chance * Monitor(alpha, block=2).watch(hits).evidence
+    assert 0.5 < total < 1.0
+
+
+def test_a_long_watch_keeps_few_bets_and_still_alarms():
+    rng = np.random.default_rng(5)
+    monitor = Monitor(0.1, block=5).watch(rng.random(2000) < 0.05)
+    assert len(monitor._start) == 200
+    assert not monitor.alarm
+    assert monitor.watch(rng.random(100) < 0.5).alarm
+
+
 def test_the_interval_covers_at_all_moments():
     rng = np.random.default_rng(2)
     missed = 0

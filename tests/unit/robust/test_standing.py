@@ -82,7 +82,7 @@ def test_a_model_that_no_longer_predicts():
     flags = {"broken": False}
 
     def model(X):
-        if flags["broken"] and len(X) == 3:
+        if flags["broken"] and len(X) == 50:
             raise ValueError("no")
         return X[:, :2]
 
@@ -140,14 +140,65 @@ def test_labels_too():
 def test_a_void_certificate_is_not_saved(tmp_path):
     policy, _, price = calibrated()
     policy.save(tmp_path / "good.npz")
-    assert (
-        sl.load_policy(tmp_path / "good.npz")
-        .decide(sl.Prediction(X[:3, :2]))
-        .certificate
-        == policy.certificate_
-    )
+    loaded = sl.load_policy(tmp_path / "good.npz")
+    told = loaded.decide(sl.Prediction(X[:3, :2])).certificate
+    assert (told.alpha, told.budget) == (0.1, policy.budget_)
     price.value = [1.0, 1.0]
     with pytest.warns(CertificateVoid):
         policy.save(tmp_path / "void.npz")
     loaded = sl.load_policy(tmp_path / "void.npz")
     assert loaded.decide(sl.Prediction(X[:3, :2])).certificate is None
+
+
+class Wobbling:
+    """A model that is off on some contexts once `off` is set."""
+
+    off = False
+
+    def predict(self, X):
+        return X[:, :2] - 5.0 * (self.off & (X[:, 2] > 2.5))[:, None]
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_a_change_at_a_third_of_the_contexts_is_noticed(unit):
+    model = Wobbling()
+    sets = sl.LossSet(lambda X: unit * model.predict(X))
+    r, w = sl.Uncertain(2, name="r"), cp.Variable(2, nonneg=True, name="w")
+    problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: sets})
+    policy = problem.compile()
+    policy.calibrate(X[100:200], unit * Y[100:200], 0.1)
+    assert policy.decide(X[200:]).certificate is policy.certificate_
+    model.off = True
+    with pytest.warns(CertificateVoid, match="predicts something else"):
+        assert policy.decide(X[200:]).certificate is None
+
+
+def test_a_bound_on_costs_goes_with_the_rule():
+    model = Wobbling()
+    policy = problem_of(sl.LossSet(model.predict))[0].compile().at(0.2)
+    bound = policy.certify(X[100:200], Y[100:200], alpha=0.1)
+    assert np.isfinite(bound.at(X[200:])).all()
+    model.off = True
+    with pytest.warns(CertificateVoid, match="bound on costs is void"):
+        assert np.isnan(bound.at(X[200:])).all()
+
+
+def test_a_loaded_policy_knows_its_model(tmp_path):
+    policy, sets, _ = calibrated()
+    policy.save(tmp_path / "policy.npz")
+
+    def load(model):
+        return sl.load_policy(tmp_path / "policy.npz", {"r": model})
+
+    for same in (sets.model_, sets):
+        told = load(same).decide(X[200:]).certificate
+        assert told.alpha == 0.1
+        assert any("model that the saved policy" in line for line in told.assumptions)
+    other = LinearRegression().fit(X[:100], Y[:100] + 5)
+    for model in (other, lambda X: np.zeros((len(X) + 1, 2))):
+        loaded = load(model)
+        with pytest.warns(CertificateVoid, match="not the one it was calibrated"):
+            assert loaded._told() is None
+    said = sl.Prediction(sets.model_.predict(X[200:]))
+    told = sl.load_policy(tmp_path / "policy.npz").decide(said).certificate
+    assert any("model that the saved policy" in line for line in told.assumptions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +11,14 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
-from ...errors import InvalidParameter
+from ...errors import CertificateVoid, InvalidParameter
 from ...guarantees.certificate import Certificate
 from ...guarantees.post_decision import CostBound, certify_cost
+from ...predictions import count_rows
 from .known import Known, know
 from .reading import Reading, read
 from .realised import is_decided, realise
+from .standing import Standing, standing
 
 #: Least spread of a cost, relative to the cost.
 LEAST = 1e-6
@@ -30,11 +33,13 @@ class CertifiedCost:
     policy : the policy as it was when certified
     bound : CostBound, of the cost (minus the objective, where that is maximised) in
         units of what the policy itself expected
+    standing : what decisions depended on when they were certified
     certificate : what is promised
     """
 
     policy: Any
     bound: CostBound
+    standing: Standing
 
     @property
     def certificate(self) -> Certificate:
@@ -45,7 +50,7 @@ class CertifiedCost:
         """The bound at every row of X, shape (n,); nan where there is no decision.
 
         The objective will be at most this where it is minimised, at least this where
-        it is maximised.
+        it is maximised. All nan, with a warning, once the decision rule has changed.
 
         Parameters
         ----------
@@ -53,6 +58,15 @@ class CertifiedCost:
         decisions : the policy's decisions there, if they are known already
         n_jobs : workers for the solves
         """
+        changed = self.standing.changed(self.policy)
+        if changed is not None:
+            warnings.warn(
+                f"The bound on costs is void: {changed} since it was certified. "
+                "Certify the policy again.",
+                CertificateVoid,
+                stacklevel=2,
+            )
+            return np.full(count_rows(X), np.nan)
         if decisions is None:
             decisions = self.policy.decide(X, n_jobs=n_jobs)
         points = _points(self.policy, X)
@@ -93,7 +107,8 @@ def certify(
     costs = sense * happened.objective[rows]
     found = certify_cost(costs, sense * expected, spread, alpha, delta)
     certificate = replace(found.certificate, guarantee="CertifiedCost")
-    return CertifiedCost(copy.copy(policy), replace(found, certificate=certificate))
+    told = replace(found, certificate=certificate)
+    return CertifiedCost(copy.copy(policy), told, standing(policy, X))
 
 
 def _expected(

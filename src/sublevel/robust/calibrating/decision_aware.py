@@ -7,8 +7,9 @@ promise with a smaller budget, for the decision rule at hand.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +25,8 @@ from .levels import Levels
 from .reading import TOLERANCE, Reading
 from .realised import realise, size_of
 
+#: Statuses of decisions that exist, but were not found.
+FAILED = ("solver_failed", "audit_failed")
 #: Decisions of a compiled policy computed at once: enough to share the work, few
 #: enough not to compute many that turn out not to matter.
 WAVE = 200
@@ -36,7 +39,8 @@ class Search:
     Where a decision at a level exists it is robust, and cannot violate if the outcome
     is in its set. Where none exists nothing is done, and nothing violated; or the
     fallback, which violates at any level or at none. So a point at which the fallback
-    keeps every constraint is safe at levels from its loss on.
+    keeps every constraint is safe at levels from its loss on. A solver that fails is
+    another matter, and counts as a violation.
 
     Attributes
     ----------
@@ -48,6 +52,7 @@ class Search:
     endless : whether the grid has no top
     fallback : what is done where there is no decision, or None
     n_jobs : workers
+    tally : how many decisions were computed, and could not be
     """
 
     policy: Any
@@ -58,6 +63,7 @@ class Search:
     endless: bool
     fallback: Any = None
     n_jobs: int | None = None
+    tally: Counter[str] = field(default_factory=Counter)
 
     @cached_property
     def scores(self) -> Array:
@@ -100,7 +106,12 @@ class Search:
         policy = self.policy._over(sources, self.fallback)
         decisions = policy.decide(np.arange(len(rows)), n_jobs=self.n_jobs)
         outcomes = [vectors[rows] for vectors in self.known.outcomes]
-        return realise(self.reading, decisions, outcomes).worst
+        worst = realise(self.reading, decisions, outcomes).worst
+        # A decision that could not be computed has kept nothing.
+        failed = np.isin(decisions.status, FAILED)
+        self.tally["solves"] += len(rows)
+        self.tally["failed"] += int(failed.sum())
+        return np.where(failed, np.inf, worst)
 
     def envelope(self, enough: Callable[[Any], bool]) -> Array:
         """Envelope scores, as far down as needed, shape (N,)."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 
 from ...errors import InvalidParameter
 from ..auditing.decisions import Decisions, Named
+from ..modelling.uncertain import uncertain_in
 from .realised import is_decided
+
+#: Rounding that a fallback is forgiven.
+ALLOWED = 1e-6
 
 
 def as_fallback(variables: list[Named], given: Any) -> dict[str, Any] | None:
@@ -44,6 +50,40 @@ def _value(named: Named, given: Any) -> Any:
             f"{named.shape}, got shape {value.shape}."
         )
     return np.broadcast_to(value, named.shape)
+
+
+def require_allowed(problem: Any, fallback: dict[str, Any] | None) -> None:
+    """Refuse a fallback that breaks what is certain, as it would everywhere."""
+    if fallback is None:
+        return
+    variables = cp.Problem(problem.objective, problem.constraints).variables()
+    before = [(variable, variable.value) for variable in variables]
+    try:
+        for variable in variables:
+            variable.save_value(np.array(fallback[variable.name()]))
+        broken = next(_broken(problem, variables), None)
+    finally:
+        for variable, value in before:
+            variable.save_value(value)
+    if broken is not None:
+        raise InvalidParameter(
+            f"fallback=... must keep the constraints that are certain, and breaks "
+            f"{broken}. Give values that are allowed at every context."
+        )
+
+
+def _broken(problem: Any, variables: list[Any]) -> Iterator[str]:
+    for variable in variables:
+        allowed = np.asarray(variable.project(variable.value), dtype=float)
+        if not np.allclose(allowed, variable.value, rtol=ALLOWED, atol=ALLOWED):
+            yield f"what the variable {variable.name()!r} declares"
+    for constraint in problem.constraints:
+        if uncertain_in(constraint):
+            continue
+        sizes = [np.abs(side.value).max(initial=0.0) for side in constraint.args]
+        over = float(np.max(constraint.violation()))
+        if over > ALLOWED * (1 + max(sizes, default=0.0)):
+            yield f"{constraint} by {over:.3g}"
 
 
 def fall_back(decisions: Decisions, fallback: dict[str, Any] | None) -> Decisions:

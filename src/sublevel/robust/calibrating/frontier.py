@@ -22,25 +22,29 @@ OWNER = "Policy.frontier"
 
 
 def frontier(
-    policy: Any, data: tuple[Any, Any, Any, Any], alphas: Any, n_jobs: int | None
+    policy: Any,
+    data: tuple[Any, Any, Any, Any],
+    alphas: Any,
+    grid: Any,
+    n_jobs: int | None,
 ) -> pd.DataFrame:
     """Budgets, costs and violations, level by level; see `Policy.frontier`."""
     import pandas as pd
 
     levels = _levels(alphas)
     X_cal, Y_cal, X_test, Y_test = data
-    wish = Wish(levels[-1], fallback=policy._fallback, n_jobs=n_jobs)
+    wish = Wish(levels[-1], None, grid, fallback=policy._fallback, n_jobs=n_jobs)
     search = begin(policy, X_cal, Y_cal, wish)
     known = know(policy, X_test, Y_test, OWNER)
     best = clairvoyant(policy.problem, known.outcomes, n_jobs)
     rows = []
-    for name, settled in _settled(search, levels):
+    for name, alpha, settled in _settled(search, levels):
         judged = search.policy._settling(settled)
         seen = evaluate_on(judged, X_test, known, best, n_jobs)
         low, high = seen.interval
         told = seen.to_pandas()
         rows.append(
-            {"calibration": name, "alpha": settled.certificate.alpha}
+            {"calibration": name, "alpha": alpha}
             | {"budget": judged.budget_, "radius": judged.radius_}
             | {part: told[part] for part in ("certified", "realised", "regret")}
             | {"violation": seen.violation, "low": low, "high": high}
@@ -48,7 +52,7 @@ def frontier(
     return pd.DataFrame(rows)
 
 
-def _settled(search: Search, levels: list[float]) -> list[tuple[str, Settled]]:
+def _settled(search: Search, levels: list[float]) -> list[tuple[str, float, Settled]]:
     """At each level the decisions' calibration, then the sets'."""
     size, promise, acts = len(search.known), promise_of(None), bool(search.fallback)
     allowed = [_allowed(promise.rank(size, alpha), size) for alpha in levels]
@@ -61,7 +65,7 @@ def _settled(search: Search, levels: list[float]) -> list[tuple[str, Settled]]:
         for alpha, beyond in zip(levels, allowed, strict=True):
             level = float(ordered[size - beyond - 1] if beyond >= 0 else np.inf)
             told = decision_certificate(level, alpha, None, size, "envelope", acts)
-            found.append((name, at_level(search, level, told)))
+            found.append((name, alpha, at_level(search, level, told)))
     return found
 
 

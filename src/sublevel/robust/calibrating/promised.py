@@ -65,13 +65,13 @@ def decision_certificate(
     )
 
 
-def given_certificate(budget: Any) -> Certificate:
-    """What a budget that was given, not calibrated, promises: nothing."""
+def given_certificate(budgets: tuple[float, ...]) -> Certificate:
+    """What budgets that were given, not calibrated, promise: nothing."""
     return Certificate(
         guarantee="Given",
         alpha=1.0,
         confidence=None,
-        budget=budget if isinstance(budget, float) else inf,
+        budget=budgets[0] if len(budgets) == 1 else inf,
         sample_size=0,
         minimum_sample_size=0,
         rank=None,

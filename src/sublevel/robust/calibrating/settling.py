@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...checks import require_level
-from ...errors import InvalidParameter
+from ...errors import InvalidParameter, SolvesFailed
 from ...guarantees import Certificate, Weighted
 from ...guarantees.weights import read_weights
 from ..modelling.sets_at import is_predicted
 from .at_budget import AtBudget, AtWeightedBudget
 from .decision_aware import Search, level_units
-from .fallback import as_fallback
+from .fallback import as_fallback, require_allowed
 from .known import know
 from .levels import as_levels
 from .promised import EVENT, RULE, UNDECIDED, decision_certificate, promise_of
@@ -94,6 +95,7 @@ def begin(policy: Any, X: Any, Y: Any, wish: Wish) -> Search:
     policy = policy._over(policy._given())
     units = level_units(policy._given())
     action = as_fallback(policy._named_variables(), wish.fallback)
+    require_allowed(policy.problem, action)
     known = know(policy, X, Y, OWNER, unseen=True)
     levels = as_levels(wish.grid, known.signed)
     endless, reading = wish.grid is None, read_policy(policy, known, OWNER)
@@ -105,6 +107,15 @@ def settle(policy: Any, X: Any, Y: Any, wish: Wish) -> Settled:
     search = begin(policy, X, Y, wish)
     found = _weighted if wish.weights is not None else _common
     settled = found(search, X, wish)
+    tally = search.tally
+    if tally["failed"]:
+        warnings.warn(
+            f"{OWNER}: {tally['failed']} of {tally['solves']} decisions could not be "
+            "computed, and were counted as violations. Look at the scale of the data, "
+            "or try another solver.",
+            SolvesFailed,
+            stacklevel=4,
+        )
     return replace(settled, standing=standing(search.policy, X))
 
 

@@ -19,7 +19,7 @@ from ..modelling.contexts import parts_of
 from ..modelling.sets_at import is_predicted, named
 
 #: Calibration contexts at which models are asked again.
-PROBES = 3
+PROBES = 50
 #: Relative difference of predictions that counts as a change.
 CHANGE = 1e-6
 
@@ -93,6 +93,15 @@ def _said(policy: Any, X: Any) -> list[Any]:
     ]
 
 
+def says_the_same(source: Any, X: Any, before: list[Array]) -> bool:
+    """Whether a source of sets predicts at some contexts what it did before."""
+    try:
+        return _alike(before, _numbers(source.predict_set(X)))
+    except Exception:
+        # Whatever the reason, the model does not do what it did.
+        return False
+
+
 def _numbers(batch: Any) -> list[Array]:
     found: list[Array] = []
     for part in parts_of(batch):
@@ -107,5 +116,12 @@ def _numbers(batch: Any) -> list[Array]:
 def _alike(before: list[Array], now: Any) -> bool:
     if now is None or len(now) != len(before):
         return False
-    pairs = zip(before, now, strict=True)
-    return all(a.shape == b.shape and np.allclose(a, b, rtol=CHANGE) for a, b in pairs)
+    return all(_close(a, b) for a, b in zip(before, now, strict=True))
+
+
+def _close(one: Array, other: Array) -> bool:
+    """Whether numbers differ by rounding only, whatever their unit."""
+    if one.shape != other.shape:
+        return False
+    unit = np.abs(one[np.isfinite(one)]).max(initial=0.0)
+    return np.allclose(one, other, rtol=CHANGE, atol=CHANGE * unit, equal_nan=True)

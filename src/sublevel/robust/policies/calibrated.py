@@ -6,6 +6,8 @@ import warnings
 from math import isinf
 from typing import Any
 
+import numpy as np
+
 from ...checks import Array
 from ...errors import InfiniteBudget, InvalidParameter
 from ..calibrating.at_budget import AtBudget
@@ -80,9 +82,11 @@ class Calibrates(Settles):
 
         At every larger budget of the grid the decision at the context does not violate
         once its outcome is known. A fixed function of context and outcome: scores that
-        any of `sl.guarantees` can calibrate. In units of `calibrate`'s grid.
+        any of `sl.guarantees` can calibrate. In units of `calibrate`'s grid; inf where
+        the policy's fallback may violate at any budget.
         """
-        search = begin(self, X, Y, Wish(0.5, grid=grid, n_jobs=n_jobs))
+        wish = Wish(0.5, None, grid, fallback=self._fallback, n_jobs=n_jobs)
+        search = begin(self, X, Y, wish)
         return search.envelope(lambda above: bool(above.all()))
 
     def at(self, budget: Any) -> Any:
@@ -97,7 +101,7 @@ class Calibrates(Settles):
         given, keys = self._given(), list(self.problem.uncertainty)
         names = [named(k) for k, s in zip(keys, given, strict=True) if is_predicted(s)]
         budgets = _budgets(budget, names)
-        certificate = given_certificate(budget)
+        certificate = given_certificate(tuple(budgets.values()))
         sources = [
             AtBudget(source, budgets[named(key)], certificate)
             if is_predicted(source)
@@ -111,10 +115,15 @@ class Calibrates(Settles):
 def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
     found = budget if isinstance(budget, dict) else dict.fromkeys(names, budget)
     fits = isinstance(budget, dict) or len(names) == 1
-    numbers = all(isinstance(value, int | float) for value in found.values())
+    numbers = all(_is_number(value) for value in found.values())
     if not (fits and numbers and set(found) == set(names)):
         raise InvalidParameter(
             f"Policy.at(budget) must be a number where one LossSet is used, or a dict "
             f"with a number for each of {names}, got {budget!r}."
         )
     return {name: float(value) for name, value in found.items()}
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and not isinstance(value, bool) and not np.isnan(value)

@@ -62,6 +62,7 @@ class Judged:
         X_test: Any,
         Y_test: Any,
         alphas: Any = ALPHAS,
+        grid: Any = None,
         n_jobs: int | None = None,
     ) -> pd.DataFrame:
         """What each violation level costs: this decision rule at many levels.
@@ -74,6 +75,7 @@ class Judged:
         X_cal, Y_cal : as for `calibrate`
         X_test, Y_test : as for `evaluate`; other data
         alphas : violation levels, each strictly between 0 and 1
+        grid : as for `calibrate`
         n_jobs : workers for the solves
 
         Returns
@@ -81,7 +83,9 @@ class Judged:
         DataFrame
             One row a level and calibration: `calibration` ("decisions" or "sets"),
             `alpha`, `budget`, `radius`, `certified`, `realised` and `regret` (means),
-            `violation` and its exact 95 % interval, `low` to `high`.
+            `violation` and its exact 95 % interval, `low` to `high`. The budget is
+            inf where a level cannot be certified. A fallback is no matter for sets:
+            where one acts, "sets" may violate more than alpha.
         """
         data = (X_cal, Y_cal, X_test, Y_test)
-        return frontier(self, data, alphas, n_jobs)
+        return frontier(self, data, alphas, grid, n_jobs)

@@ -156,7 +156,7 @@ class Policy(Calibrates):
                 f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "
                 "the model's code and its LossSets instead."
             )
-        given = self._to_save(), self._losses(), self._fallback
+        given = self._to_save(), self._losses(), self._fallback, self._probe()
         write_file(path, *to_layout(recipe, *given))
 
     def _recipe(self, sets: Sets) -> Recipe | None:

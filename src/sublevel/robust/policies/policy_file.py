@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InvalidParameter
 
 #: What the file calls itself, and the version of its layout.
-FORMAT, VERSION = "sublevel policy", 1
+FORMAT, VERSION = "sublevel policy", 2
 
 
 def write_file(path: Any, about: dict[str, Any], arrays: dict[str, Any]) -> None:

@@ -37,6 +37,8 @@ class Contents:
     budgets : for each key the budget of all contexts, or None
     certificates : for each key what its sets promise, or None
     fallback : name of a variable -> value, where there is no decision; or None
+    probe : contexts, and for each key what its model said there when the policy was
+        calibrated (None for a set value); or None
     """
 
     compiled: Compiled
@@ -47,10 +49,11 @@ class Contents:
     budgets: list[float | None]
     certificates: list[Any]
     fallback: dict[str, Any] | None
+    probe: tuple[Any, list[Any]] | None
 
 
 def to_layout(
-    recipe: Any, sources: list[Any], losses: list[Any], fallback: Any
+    recipe: Any, sources: list[Any], losses: list[Any], fallback: Any, probe: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Description and arrays; `sources` are the keys' LossSets or set values."""
     compiled = recipe.compiled
@@ -64,6 +67,8 @@ def to_layout(
         rows.append(said)
         arrays |= held
     keys = zip(recipe.keys, sources, losses, strict=True)
+    probed, held = _probe_to(probe)
+    arrays |= held
     return {
         "program": about,
         "parts": compiled.parts,
@@ -71,6 +76,7 @@ def to_layout(
         "variables": [_named(v, c) for v, c in recipe.variables.items()],
         "keys": [_key(*key) for key in keys],
         "fallback": fallback and {k: v.tolist() for k, v in fallback.items()},
+        "probe": probed,
     }, arrays
 
 
@@ -100,7 +106,8 @@ def from_layout(about: dict[str, Any], arrays: dict[str, Any]) -> Contents:
     compiled = Compiled(
         program, rows, parts, tuple(regions), tuple(nonneg), find_units(program)
     )
-    return Contents(compiled, fixed, variables, keys, *_promises(about))
+    probe = _probe_from(about["probe"], arrays, len(keys))
+    return Contents(compiled, fixed, variables, keys, *_promises(about), probe)
 
 
 def _named(named: Named, columns: Any = None) -> dict[str, Any]:
@@ -121,6 +128,28 @@ def _key(key: Any, source: Any, losses: Any) -> dict[str, Any]:
         "budget": "inf" if budget == np.inf else budget,
         "certificate": None if certificate is None else certificate.to_dict(),
     }
+
+
+def _probe_to(probe: Any) -> tuple[Any, dict[str, Any]]:
+    """How many arrays each model said, and the arrays."""
+    if probe is None:
+        return None, {}
+    contexts, said = probe
+    arrays = {"probe": contexts}
+    for k, blocks in enumerate(said):
+        arrays |= {f"probe.{k}.{j}": block for j, block in enumerate(blocks or ())}
+    return [None if blocks is None else len(blocks) for blocks in said], arrays
+
+
+def _probe_from(counts: Any, arrays: dict[str, Any], keys: int) -> Any:
+    if counts is None:
+        return None
+    require(len(counts) == keys, "probes")
+    said = [
+        None if count is None else [arrays[f"probe.{k}.{j}"] for j in range(count)]
+        for k, count in enumerate(counts)
+    ]
+    return arrays["probe"], said
 
 
 def _keys(said: list[Any], count: int) -> tuple[tuple[Named, ...], ...]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
-from ...errors import InvalidParameter
+from ...errors import CertificateVoid, InvalidParameter
 from ...predictions import predict
+from ..auditing.telling import told
 from ..calibrating.at_budget import AtBudget
+from ..calibrating.standing import says_the_same
 from ..modelling.sets_at import named, predicted_sets
 from .policy import Policy, Recipe
 from .policy_file import read_file, refused
 from .policy_layout import Contents, from_layout
+
+#: What a file cannot know of what it is given.
+SAME = "What predicts is the model that the saved policy was calibrated with."
 
 
 class SavedSets:
@@ -40,7 +47,7 @@ class SavedPolicy(Policy):
     def __init__(self, recipe: Recipe, sources: list[Any], contents: Contents) -> None:
         self.engine, self.solver = "auto", None
         self._saved, self._sets, self._known = recipe, sources, contents.losses
-        self._fallback = contents.fallback
+        self._fallback, self._asked = contents.fallback, contents.probe
 
     @property
     def problem(self) -> Any:
@@ -54,6 +61,22 @@ class SavedPolicy(Policy):
     def one_by_one(self) -> None:
         """None: only compiled policies are saved."""
         return None
+
+    def _told(self) -> Any:
+        """As saved; nothing, with a warning, if a model is not the one calibrated."""
+        contexts, said = self._asked or (None, [None] * len(self._sets))
+        for key, source, before in zip(self._keys(), self._sets, said, strict=True):
+            given = before is not None and getattr(source, "model", source) is not None
+            if given and not says_the_same(source, contexts, before):
+                warnings.warn(
+                    f"The policy's certificate is void: the model of {named(key)!r} is "
+                    "not the one it was calibrated with. Give load_policy that one, or "
+                    "calibrate and save again.",
+                    CertificateVoid,
+                    stacklevel=3,
+                )
+                return None
+        return told(self._keys(), self._sets)
 
     def _recipe(self, sets: Any) -> Recipe:
         del sets
@@ -109,8 +132,10 @@ def _source(found: Contents, k: int, model: Any) -> Any:
     """What gives the sets of a key: a set value, a LossSet, or losses and a model."""
     if found.losses[k] is None:
         return found.compiled.regions[k]
+    budget, promised = found.budgets[k], found.certificates[k]
+    if promised is not None:
+        promised = replace(promised, assumptions=(*promised.assumptions, SAME))
     if hasattr(model, "predict_set"):
-        budget, told = found.budgets[k], found.certificates[k]
         # A LossSet may have a budget of its own; the saved policy's counts.
-        return model if budget is None else AtBudget(model, budget, told)
-    return SavedSets(found.losses[k], found.budgets[k], found.certificates[k], model)
+        return model if budget is None else AtBudget(model, budget, promised)
+    return SavedSets(found.losses[k], budget, promised, model)

@@ -7,6 +7,8 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ...errors import CertificateVoid, InvalidParameter
 from ..auditing.telling import told
 from ..calibrating.at_budget import AtWeightedBudget
@@ -68,6 +70,17 @@ class Settles(Judged):
             replace(source, certificate_=None) if is_predicted(source) else source
             for source in found
         ]
+
+    def _probe(self) -> tuple[Any, list[Any]] | None:
+        """Contexts, as numbers, with what models said there when calibrated, if known.
+
+        What a file needs to tell whether it is given the same models.
+        """
+        standing = None if self._settled is None else self._settled.standing
+        if standing is None:
+            return None
+        contexts = np.asarray(standing.X)
+        return (contexts, standing.said) if contexts.dtype.kind in "biuf" else None
 
     def _is_void(self) -> bool:
         """Whether the decision rule is not the one calibrated; then with a warning."""

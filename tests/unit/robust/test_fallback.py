@@ -1,0 +1,76 @@
+"""What is done where no robust decision exists must be allowed, and counts."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import sublevel as sl
+from sublevel.errors import InvalidParameter, SolvesFailed
+from sublevel.robust.calibrating import decision_aware
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 1))
+Y = X[:, 0] + 0.5 * RNG.normal(size=600)
+FOLD, TEST = slice(0, 200), slice(200, 600)
+
+
+def bakery(**kind):
+    stock, demand = cp.Variable(name="stock", **kind), sl.Uncertain(name="demand")
+    limits = [stock >= demand, stock <= 1.0]
+    sets = sl.LossSet(lambda X: X[:, 0])
+    problem = sl.RobustProblem(cp.Minimize(stock), limits, {demand: sets})
+    return problem.compile(), stock
+
+
+def test_a_fallback_that_is_never_allowed_is_refused():
+    policy, stock = bakery()
+    with pytest.raises(InvalidParameter, match=r"breaks stock <= 1.0 by 49"):
+        policy.calibrate(X[FOLD], Y[FOLD], 0.3, fallback={stock: 50.0})
+    assert stock.value is None
+    policy, stock = bakery(nonneg=True)
+    with pytest.raises(InvalidParameter, match="the variable 'stock' declares"):
+        policy.calibrate(X[FOLD], Y[FOLD], 0.3, fallback={stock: -1.0})
+    policy.calibrate(X[FOLD], Y[FOLD], 0.3, fallback={stock: 1.0})
+
+
+def test_scores_know_the_fallback_that_decisions_fall_back_on():
+    """Calibrated elsewhere, they promise what `calibrate` itself does."""
+    policy, stock = bakery()
+    grid = np.geomspace(0.001, 100, 40)
+    policy.calibrate(X[FOLD], Y[FOLD], 0.3, grid=grid, fallback={stock: 1.0})
+    scores = policy.envelope_scores(X[FOLD], Y[FOLD], grid=grid)
+    found = sl.guarantees.Marginal().calibrate(scores, 0.3)
+    assert found.budget == policy.budget_
+    lost = policy.decide(X[FOLD]).status == "fallback"
+    assert (scores[lost & (Y[FOLD] > 1.0)] == np.inf).all()
+    # Without one such contexts count as kept.
+    assert (bakery()[0].envelope_scores(X[FOLD], Y[FOLD], grid=grid) < np.inf).all()
+
+
+def test_the_frontier_keeps_the_levels_asked_for_and_takes_a_grid():
+    policy, stock = bakery()
+    grid = np.geomspace(0.001, 100, 40)
+    policy.calibrate(X[FOLD], Y[FOLD], 0.3, grid=grid, fallback={stock: 1.0})
+    data = X[FOLD], Y[FOLD], X[TEST], Y[TEST]
+    found = policy.frontier(*data, alphas=[0.01, 0.3], grid=grid)
+    assert found["alpha"].tolist() == [0.01, 0.3] * 2
+    rows = found[found["calibration"] == "decisions"].set_index("alpha")["budget"]
+    assert rows[0.3] == policy.budget_
+    assert rows[0.01] == np.inf
+
+
+def test_decisions_that_could_not_be_computed_are_not_kept(monkeypatch):
+    policy, _ = bakery()
+    plain = policy.calibrate(X[FOLD], Y[FOLD], 0.3).budget_
+    realise = decision_aware.realise
+
+    def failing(reading, decisions, outcomes):
+        status = decisions.status.astype(object)
+        status[:] = np.where(np.arange(len(status)) % 2, "solver_failed", status)
+        decisions.status[:] = status
+        return realise(reading, decisions, outcomes)
+
+    monkeypatch.setattr(decision_aware, "realise", failing)
+    with pytest.warns(SolvesFailed, match=r"of \d+ decisions could not be computed"):
+        policy.calibrate(X[FOLD], Y[FOLD], 0.3)
+    assert policy.budget_ > plain
