@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 
 import sublevel as sl
+from sublevel.evaluation import Comparison
+from sublevel.models import nets
 
 FOLDER = Path(__file__).resolve().parents[1] / "reference"
 
@@ -18,6 +20,10 @@ PAGES = {
     "guarantees": ("Guarantees", sl.guarantees),
     "sets": ("Sets", sl.sets),
     "robust": ("Robust problems", sl.robust),
+    "models": ("Models", sl.models),
+    "nets": ("Networks", nets),
+    "baselines": ("Baselines", sl.baselines),
+    "evaluation": ("Evaluation", [sl.evaluate, Comparison]),
     "drift": (
         "After deployment",
         [sl.drift.Monitor, sl.drift.Adaptive, sl.diagnose],

@@ -1,7 +1,6 @@
 """LossSet as a new user meets it: any model, few lines, and every wrong turn."""
 
 import pickle
-import time
 
 import cvxpy as cp
 import numpy as np
@@ -34,6 +33,7 @@ from sublevel.errors import (
     InfiniteBudget,
     InvalidParameter,
     NotCalibrated,
+    RowsSeenBefore,
     Unbounded,
     UnseenClass,
 )
@@ -610,9 +610,12 @@ def test_data_that_repeats_by_nature_is_not_taken_for_training_data():
         few[:300], labels[:300]
     )
     assert np.isfinite(sets.calibrate(few[300:], labels[300:]).budget_)
-    # A few rows in common are no reason to refuse.
+
+
+def test_a_few_rows_trained_on_are_no_reason_to_refuse_but_to_warn():
     overlap = np.arange(250, 450)
-    assert fitted().calibrate(X[overlap], Y[overlap]).budget_ > 0
+    with pytest.warns(RowsSeenBefore, match="50 of 200 rows from the training"):
+        assert fitted().calibrate(X[overlap], Y[overlap]).budget_ > 0
 
 
 def test_what_cannot_be_hashed_is_not_checked():
@@ -623,13 +626,11 @@ def test_what_cannot_be_hashed_is_not_checked():
     assert mark_rows([[1, [2]], [3, [4, 5]]], [1.0, 2.0]) is None
 
 
-def test_a_million_rows_are_marked_in_a_moment():
-    x = np.random.default_rng(0).normal(size=(1_000_000, 10))
-    start = time.process_time()
+def test_marks_of_many_rows_take_eight_bytes_each():
+    x = np.random.default_rng(0).normal(size=(100_000, 10))
     marks = mark_rows(x, x[:, 0])
     refuse_seen(marks, x[:10] + 1, x[:10, 0])
-    assert time.process_time() - start < 3
-    assert marks.nbytes == 8_000_000
+    assert marks.nbytes == 800_000
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, np.nan, "a"])

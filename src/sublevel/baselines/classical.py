@@ -20,7 +20,7 @@ from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..guarantees.classical import ellipsoid_radius
 from ..losses import Gaussian, Loss, Mahalanobis
 from ..predictions import Prediction, count_rows
-from .source import SetSource
+from .source import SetSource, require_full_rank
 from .wording import heuristic
 
 _REFERENCE = "Ben-Tal and Nemirovski (2000); Bertsimas, den Hertog and Pauphilet (2021)"
@@ -81,7 +81,10 @@ class ClassicalEllipsoid(SetSource):
         if self.spread == "diagonal":
             return Gaussian()
         if self.spread == "full":
-            return Mahalanobis(np.atleast_2d(np.cov(vectors.T)))
+            covariance = np.atleast_2d(np.cov(vectors.T))
+            remedy = "Use spread='diagonal', drop columns or add rows."
+            require_full_rank("ClassicalEllipsoid.fit(Y)", covariance, remedy)
+            return Mahalanobis(covariance)
         raise InvalidParameter(
             "ClassicalEllipsoid(spread=...) must be 'diagonal' or 'full', got "
             f"{self.spread!r}."

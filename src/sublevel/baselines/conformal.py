@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..guarantees import Certificate
 from ..loss_set import LossSet
 from ..losses import Mahalanobis
 from ..predictions import take_rows
 from ..set_batch import Batch
-from .source import SetSource
+from .source import SetSource, require_full_rank
 from .splitting import split_rows
 
 
@@ -55,8 +57,11 @@ class ConformalEllipsoid(SetSource):
 
     def fit(self, X: Any, Y: Any) -> ConformalEllipsoid:
         """Train on one part of the rows, calibrate on the other."""
-        self._learn_outcomes(X, Y)
+        vectors = self._learn_outcomes(X, Y)
         rows, held = split_rows(self, X, self.share, self.random_state)
+        spread = np.atleast_2d(np.cov(vectors[rows].T, ddof=0))
+        remedy = "Drop columns or add rows."
+        require_full_rank("ConformalEllipsoid.fit(Y)", spread, remedy)
         inner = LossSet(self.model, loss=Mahalanobis())
         inner.fit(take_rows(X, rows), take_rows(Y, rows))
         inner.calibrate(take_rows(X, held), take_rows(Y, held), alpha=self.alpha)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, require_positive
 from ..errors import InvalidParameter, SolverFailed
 
 #: Steps after which M^-1 is computed afresh, and finished clouds are put aside.
@@ -58,6 +58,11 @@ def enclosing_ellipsoids(clouds: Any, tol: float = 1e-4) -> tuple[Array, Array]:
         raise InvalidParameter(
             "enclosing_ellipsoids(clouds) must be of shape (n, k, m), got "
             f"{clouds.shape}."
+        )
+    require_positive("enclosing_ellipsoids", tol=tol)
+    if not np.isfinite(clouds).all():
+        raise InvalidParameter(
+            "enclosing_ellipsoids(clouds) must be finite, got nan or infinity."
         )
     n, k, m = clouds.shape
     centres, factors = np.empty((n, m)), np.empty((n, m, m))

@@ -108,4 +108,10 @@ class Oracle(SetSource):
 
     def _ask(self, name: str, X: Any) -> Array:
         shape = (count_rows(X), None)
-        return as_matrix("Oracle", name, getattr(self, name)(X), shape)
+        found = as_matrix("Oracle", name, getattr(self, name)(X), shape)
+        if name == "scale" and not (found > 0).all():
+            raise InvalidParameter(
+                "Oracle(scale=...) must return standard deviations, all positive, got "
+                f"{found.min()}."
+            )
+        return found

@@ -112,9 +112,9 @@ class _Writer:
         if _is_linear(value):
             return self._at(value, self.mean)
         each = cp.Variable(self.count, name="scenario values")
-        # One constraint for all scenarios: taking one apart costs much, a row little.
-        copies = cp.hstack([self._at(value, outcome) for outcome in self._all()])
-        self.written.append(copies <= each if minimised else copies >= each)
+        for k, outcome in enumerate(self._all()):
+            copy = self._at(value, outcome)
+            self.written.append(copy <= each[k] if minimised else copy >= each[k])
         return self.weights @ each
 
     def _all(self) -> list[tuple[Any, ...]]:

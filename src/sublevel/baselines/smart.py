@@ -27,7 +27,8 @@ class SmartPrediction(PointPrediction):
     oracle : callable
         Maps costs of shape (n, m) to decisions of shape (n, m), each row a minimiser
         of cost @ decision over the feasible set: `SimplexOracle()`,
-        `GridPathOracle(5)` of `sublevel.models.nets`, or your own.
+        `GridPathOracle(5)`, `ProgramOracle(x, constraints)` of
+        `sublevel.models.nets`, or your own.
     rewards : bool, default False
         Whether outcomes are rewards, to be maximised: the oracle sees minus them.
     network : SPOPlusRegressor, optional

@@ -129,6 +129,19 @@ def require_rows(X: Any, Y: Any, owner: str) -> None:
         )
 
 
+def require_full_rank(owner: str, covariance: Array, remedy: str) -> None:
+    """Components that do not determine each other: the ellipsoid has a volume."""
+    unit = np.sqrt(np.diag(covariance))
+    # Correlations, so that components in small units do not pass for dependent ones.
+    shape = covariance / np.outer(unit, unit) if unit.all() else covariance
+    rank = np.linalg.matrix_rank(shape, hermitian=True)
+    if rank < len(covariance):
+        raise InvalidParameter(
+            f"{owner} must have components that are not linearly dependent, got a "
+            f"covariance of rank {rank} for {len(covariance)} components. {remedy}"
+        )
+
+
 def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     """How the columns of Y become vectors: numbers, or one column of labels.
 

@@ -55,4 +55,8 @@ class TrueLaw:
                 f"TrueLaw(draw=...) must return outcomes of shape ({n}, {self.size}, "
                 f"m), got {found.shape}."
             )
+        if not np.isfinite(found).all():
+            raise InvalidParameter(
+                "TrueLaw(draw=...) must return finite outcomes, got nan or infinity."
+            )
         return Sample(np.full((n, self.size), 1 / self.size), found)

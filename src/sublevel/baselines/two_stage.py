@@ -174,7 +174,7 @@ class TwoStage(SetSource):
             self.excess_ = np.full(len(variance), excess)
 
     def _say(self, X: Any) -> BoxPrediction:
-        return self._box(self._design(X))
+        return self._box(self._design(X, len(self.coefficients_) - 1))
 
     def _box(self, design: Array) -> BoxPrediction:
         location = design @ self.coefficients_
@@ -183,9 +183,9 @@ class TwoStage(SetSource):
         scale = np.broadcast_to(self.scale_, location.shape)
         return BoxPrediction(location, scale, margin)
 
-    def _design(self, X: Any) -> Array:
+    def _design(self, X: Any, width: int | None = None) -> Array:
         n = count_rows(X)
-        columns = as_matrix("TwoStage", "X", X)
+        columns = as_matrix("TwoStage", "X", X, (n, width))
         return np.hstack([np.ones((n, 1)), columns])
 
     def _certificate(self, found: Certificate) -> Certificate:

@@ -107,3 +107,10 @@ def test_what_cannot_be_enclosed_is_refused(monkeypatch):
     monkeypatch.setattr(khachiyan, "MOST_STEPS", 0)
     with pytest.raises(SolverFailed, match="no ellipsoid in 0 steps for 1 clouds"):
         enclosing_ellipsoids(np.random.default_rng(0).normal(size=(1, 9, 2)))
+
+
+def test_settings_and_numbers_are_checked():
+    with pytest.raises(InvalidParameter, match=r"tol=.* must be a positive number"):
+        enclosing_ellipsoids(np.ones((1, 5, 2)), tol=0.0)
+    with pytest.raises(InvalidParameter, match="must be finite"):
+        enclosing_ellipsoids(np.full((1, 5, 2), np.nan))

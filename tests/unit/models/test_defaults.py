@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 import sublevel as sl
 
@@ -93,6 +94,19 @@ def test_few_rows_are_no_obstacle():
 def test_ten_thousand_rows_come_within_15_percent_of_the_truth(draw):
     excess, _, truth = lost(draw, 10_000)
     assert excess < 0.15 * abs(truth)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [bends, friedman])
+def test_gradient_boosting_for_both_does_too(draw):
+    both = {
+        "mean": HistGradientBoostingRegressor(random_state=0),
+        "variance": HistGradientBoostingRegressor(loss="gamma", random_state=0),
+    }
+    excess, even, truth = lost(draw, 10_000, **both)
+    assert excess < 0.15 * abs(truth)
+    # What an even spread would lose, the same mean given, is more than that.
+    assert even > 0.15 * abs(truth)
 
 
 @pytest.mark.slow

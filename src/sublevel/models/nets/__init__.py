@@ -16,6 +16,7 @@ from .ensemble import NetworkEnsemble
 from .gaussian_regressor import GaussianNetworkRegressor
 from .many import fit_many
 from .oracles import GridPathOracle, SimplexOracle
+from .program_oracle import ProgramOracle
 from .regressor import NetworkRegressor
 from .spo_regressor import SPOPlusRegressor
 
@@ -25,6 +26,7 @@ __all__ = [
     "NetworkClassifier",
     "NetworkEnsemble",
     "NetworkRegressor",
+    "ProgramOracle",
     "SPOPlusRegressor",
     "SimplexOracle",
     "fit_many",

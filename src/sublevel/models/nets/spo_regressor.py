@@ -29,7 +29,7 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     oracle : callable
         Maps costs of shape (n, m) to decisions of shape (n, m), each row a minimiser of
         cost @ decision over the feasible set: `SimplexOracle()`, `GridPathOracle(5)`,
-        or your own, which must be exact.
+        `ProgramOracle(x, constraints)`, or your own, which must be exact.
     hidden_units, n_restarts, patience, validation_fraction, max_epochs, random_state
         As in `NetworkRegressor`.
 
