@@ -156,12 +156,17 @@ def test_days_are_seeded_and_named():
 
 def test_command_prints_and_writes(small, tmp_path, monkeypatch):
     monkeypatch.setattr("sublevel.demo.collect", lambda seed: small | {"seed": seed})
+    told = []
+    monkeypatch.setattr(
+        "sublevel.demo.show_problem", lambda *all: told.append(all[:3]) or []
+    )
     command = ["demo", "--out", str(tmp_path / "here"), "--seed", "5"]
     finished = CliRunner().invoke(app, command)
     assert finished.exit_code == 0, finished.output
     assert "Logistic" in finished.output
     written = json.loads((tmp_path / "here" / "report.json").read_text())
     assert written["seed"] == 5
+    assert told == [("portfolio", 5, tmp_path / "here" / "portfolio")]
 
 
 def test_module_is_the_command():

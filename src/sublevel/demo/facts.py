@@ -17,7 +17,7 @@ ALPHA = 0.1
 DELTA = 0.05
 SIZES = {"training": 600, "calibration": 500, "test": 4000}
 #: Sets whose size is averaged; enough for two digits.
-MEASURED = 300
+MEASURED = 100
 #: Share of calibration draws whose rate counts as within one draw's range.
 ONE_DRAW = 0.99
 
