@@ -33,7 +33,10 @@ CALIBRATED = (
     "alpha_",
     "guarantee_",
     "_scorers",
+    "_calibrated",
 )
+#: Calibration rows that are marked, so that `diagnose` knows them again.
+MOST_MARKED = 1_000_000
 
 
 class LossSet(ModelWrapper):
@@ -122,6 +125,8 @@ class LossSet(ModelWrapper):
         handed = handed_to(promise, scored, X, Y)
         found = promise.calibrate(handed, alpha, X)
         self.calibration_, self._scorers = found, scored.scorers
+        few = len(scored.scores) <= MOST_MARKED
+        self._calibrated = mark_rows(X, Y) if few else None
         self.scores_, self.names_ = scored.scores, scored.names
         settled = self._scorer()
         self.model_, self.loss_ = settled.model, settled.loss

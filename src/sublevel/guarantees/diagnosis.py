@@ -1,36 +1,72 @@
 """What held-out residuals say about the assertions of Theorem A.
 
 Evidence against an assertion, never proof of one: residuals can refute independence,
-kappa = 1 or a total loss that is the same at every context, but a bias on contexts too
-rare to be in the sample stays unseen.
+kappa = 1, the lack of a bias or a total loss that is the same at every context, but a
+bias on contexts too rare to be in the sample stays unseen.
 """
 
 from dataclasses import dataclass, field
-from math import inf, sqrt
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from ..checks import Array, as_matrix, require_level
 from ..errors import InvalidParameter
+from .context_checks import (
+    MOST_PAIRS,
+    encode_contexts,
+    look_at_bias_given,
+    look_at_correlation_given,
+    look_at_total,
+)
+from .residual_checks import (
+    look_at_bias,
+    look_at_correlation,
+    look_at_skewness,
+    look_at_tails,
+)
+
+#: The fewest rows in which chance and evidence can be told apart.
+FEWEST = 20
+
+#: The numbers of a Diagnosis, in its order.
+NUMBERS = (
+    "bias",
+    "skewness",
+    "excess_kurtosis",
+    "correlation",
+    "bias_given",
+    "correlation_given",
+    "r_squared",
+)
 
 
 @dataclass(frozen=True)
 class Diagnosis:
     """Numbers that would be zero, or below it, under the assertions.
 
+    The last three are None without contexts; they are out of fold, and each is that of
+    the component, or pair, it is least likely to be chance in.
+
     Parameters
     ----------
+    bias : float
+        Mean over standard deviation, the largest in absolute value over components.
     skewness : float
-        The largest in absolute value over components.
+        Of the component that is least likely to be symmetric.
     excess_kurtosis : float
         The largest over components; at most 0 if strictly sub-Gaussian.
     correlation : float
-        The largest in absolute value over pairs of components; 0 for one component.
+        Of the pair of components it shows most in; 0 for one component.
+    bias_given : float or None
+        R^2: how much of the residuals the contexts predict.
+    correlation_given : float or None
+        R^2: how much of products of two components' residuals (as normal scores) the
+        contexts predict; 0 for one component.
     r_squared : float or None
-        How much of the total loss the contexts predict, out of fold; None without
-        contexts.
+        How much of the total loss, on a logarithmic scale, the contexts predict.
     evidence : tuple of str
         What is more than chance, and what it speaks against.
     surprises : tuple of float
@@ -45,12 +81,15 @@ class Diagnosis:
     >>> coins = np.random.default_rng(0).random((500, 2)) < 0.1
     >>> found = diagnose(coins - 0.1)
     >>> round(found.skewness, 1), len(found.evidence)
-    (3.1, 2)
+    (2.7, 2)
     """
 
+    bias: float
     skewness: float
     excess_kurtosis: float
     correlation: float
+    bias_given: float | None
+    correlation_given: float | None
     r_squared: float | None
     evidence: tuple[str, ...]
     surprises: tuple[float, ...] = field(default=(), compare=False)
@@ -62,13 +101,14 @@ def diagnose(residuals: Any, X: Any = None, delta: float = 0.001) -> Diagnosis:
 
     Parameters
     ----------
-    residuals : array of shape (N, m)
+    residuals : array of shape (N, m), at least 20 rows
         Outcome minus prediction, in units of the predicted spread, on data the model
         has not seen.
     X : array of shape (N, p), optional
-        Their contexts, as numbers.
+        Their contexts: numbers, or categories.
     delta : float
-        Chance of false evidence if all assertions hold, in large samples.
+        Chance of false evidence, about, if residuals are normal, without bias,
+        independent of each other and of the contexts; less if their tails are lighter.
 
     Examples
     --------
@@ -79,127 +119,45 @@ def diagnose(residuals: Any, X: Any = None, delta: float = 0.001) -> Diagnosis:
     >>> biased = rng.normal(size=(1000, 3)) + 2 * (X > 0.9)
     >>> for sentence in diagnose(biased, X).evidence[-1:]:
     ...     print(sentence)
-    Contexts predict the total loss (R^2 = 0.48): it is not the same at every context.
+    Contexts predict the total loss (R^2 = 0.35): it is not the same at every context.
     """
     require_level("diagnose", delta=delta)
     errors = as_matrix("diagnose", "residuals", residuals)
-    size, width = errors.shape
-    if size < 10:
+    if len(errors) < FEWEST:
         raise InvalidParameter(
-            f"diagnose(residuals=...) must have at least 10 rows, got {size}."
+            f"diagnose(residuals=...) must have at least {FEWEST} rows, got "
+            f"{len(errors)}."
         )
-    pairs = width * (width - 1) // 2
-    # Two-sided for skewness and correlation, one-sided for the others.
-    tests = 2 * width + width + 2 * pairs + (X is not None)
-    limit = float(-ndtri(delta / tests))
-    centred = errors - errors.mean(axis=0)
-    facts = [_skewness(centred), _kurtosis(centred), _correlation(centred)]
+    limit = float(-ndtri(delta / _tests(errors.shape[1], X is not None)))
+    looks = (look_at_bias, look_at_skewness, look_at_tails, look_at_correlation)
+    facts = [look(errors) for look in looks]
     if X is not None:
-        facts.append(_predictability(_total(errors), _as_contexts(X, size)))
+        contexts = _as_contexts(X, len(errors))
+        given = (look_at_bias_given, look_at_correlation_given, look_at_total)
+        facts += [look(errors, contexts) for look in given]
+    values: dict[str, Any] = dict.fromkeys(NUMBERS)
+    values |= {name: f.value for name, f in zip(NUMBERS, facts, strict=False)}
     return Diagnosis(
-        skewness=facts[0].value,
-        excess_kurtosis=facts[1].value,
-        correlation=facts[2].value,
-        r_squared=facts[3].value if X is not None else None,
+        **values,
         evidence=tuple(f.sentence.format(f.value) for f in facts if f.surprise > limit),
-        surprises=tuple(f.surprise for f in facts),
+        surprises=tuple(fact.surprise for fact in facts),
         limit=limit,
     )
 
 
-class _Fact(NamedTuple):
-    """A number, its standard errors from zero, and what it would mean."""
-
-    value: float
-    surprise: float
-    sentence: str
-
-
-def _skewness(centred: Array) -> _Fact:
-    third = centred**3 - 3 * (centred**2).mean(axis=0) * centred
-    value = (centred**3).mean(axis=0) / _power(centred, 3)
-    worst = int(np.argmax(np.abs(value)))
-    return _Fact(
-        float(value[worst]),
-        float(np.abs(_surprises(third)).max()),
-        "Residuals are skewed (skewness {:.2f}): kappa = 1 and no bias cannot both be.",
-    )
-
-
-def _kurtosis(centred: Array) -> _Fact:
-    second = (centred**2).mean(axis=0)
-    # Minus the first-order effect of estimating the variance.
-    fourth = centred**4 - 6 * second * centred**2 + 3 * second**2
-    value = (centred**4).mean(axis=0) / _power(centred, 4) - 3
-    return _Fact(
-        float(value.max()),
-        float(_surprises(fourth).max()),
-        "Residuals have heavy tails (excess kurtosis {:.2f}): kappa = 1 and the same "
-        "spread and bias at every context cannot both be.",
-    )
-
-
-def _correlation(centred: Array) -> _Fact:
-    width = centred.shape[1]
-    value = surprise = 0.0
-    for one in range(width):
-        products = centred[:, one, None] * centred[:, one + 1 :]
-        if not products.shape[1]:
-            continue
-        scale = _power(centred[:, one + 1 :], 1) * _power(centred[:, [one]], 1)
-        found = products.mean(axis=0) / scale
-        here = float(found[int(np.argmax(np.abs(found)))])
-        value = max(value, here, key=abs)
-        surprise = max(surprise, float(np.abs(_surprises(products)).max()))
-    return _Fact(
-        value,
-        surprise,
-        "Residuals of two components are correlated ({:.2f}): independence given the "
-        "context and no bias cannot both be.",
-    )
-
-
-def _predictability(total: Array, contexts: Array) -> _Fact:
-    from sklearn.ensemble import ExtraTreesRegressor
-    from sklearn.model_selection import KFold, cross_val_predict
-
-    folds = KFold(5, shuffle=True, random_state=0)
-    forest = ExtraTreesRegressor(30, min_samples_leaf=5, random_state=0)
-    said = cross_val_predict(forest, contexts, total, cv=folds)
-    plain = np.empty_like(total)
-    for train, test in folds.split(total):
-        plain[test] = total[train].mean()
-    gain = (total - plain) ** 2 - (total - said) ** 2
-    r_squared = float(gain.sum() / ((total - plain) ** 2).sum())
-    return _Fact(
-        r_squared,
-        float(_surprises(gain[:, None])[0]),
-        "Contexts predict the total loss (R^2 = {:.2f}): it is not the same at every "
-        "context.",
-    )
-
-
-def _total(errors: Array) -> Array:
-    return np.asarray((errors**2).sum(axis=1))
-
-
-def _power(centred: Array, power: int) -> Array:
-    """Standard deviations, to a power; 1 where there is no spread."""
-    spread = centred.std(axis=0)
-    return np.asarray(np.where(spread > 0, spread, 1.0) ** power)
-
-
-def _surprises(values: Array) -> Array:
-    """Means in units of their standard errors, column by column."""
-    error = values.std(axis=0, ddof=1) / sqrt(len(values))
-    return np.asarray(values.mean(axis=0) / np.where(error > 0, error, np.inf))
+def _tests(width: int, given: bool) -> int:
+    """How many one-sided tests share delta."""
+    pairs = width * (width - 1) // 2
+    # Bias, skewness and correlation have two sides, kurtosis has one.
+    alone = 2 * width + 2 * width + width + 2 * pairs
+    return alone + given * (width + min(pairs, MOST_PAIRS) + 1)
 
 
 def _as_contexts(X: Any, size: int) -> Array:
-    contexts = as_matrix("diagnose", "X", X)
-    if len(contexts) != size:
+    contexts = encode_contexts(X, size)
+    if contexts is None:
         raise InvalidParameter(
-            f"diagnose(X=...) must have one row for each of the {size} residuals, got "
-            f"{len(contexts)}."
+            f"diagnose(X=...) must have one row for each of the {size} residuals, and "
+            f"columns, got {type(X).__name__} of shape {np.shape(X)}."
         )
     return contexts

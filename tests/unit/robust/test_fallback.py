@@ -1,11 +1,13 @@
 """What is done where no robust decision exists must be allowed, and counts."""
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.errors import InvalidParameter, SolvesFailed
+from sublevel.errors import InfiniteBudget, SolvesFailed
 from sublevel.robust.calibrating import decision_aware
 
 RNG = np.random.default_rng(0)
@@ -22,15 +24,22 @@ def bakery(**kind):
     return problem.compile(), stock
 
 
-def test_a_fallback_that_is_never_allowed_is_refused():
-    policy, stock = bakery()
-    with pytest.raises(InvalidParameter, match=r"breaks stock <= 1.0 by 49"):
-        policy.calibrate(X[FOLD], Y[FOLD], 0.3, fallback={stock: 50.0})
+@pytest.mark.parametrize(
+    ("kind", "value", "named"),
+    [({}, 50.0, "stock <= 1.0 by 49"), ({"nonneg": True}, -1.0, "stock declares")],
+)
+def test_the_certificate_names_what_a_fallback_breaks(kind, value, named):
+    policy, stock = bakery(**kind)
+    grid = np.geomspace(0.001, 0.5, 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteBudget)
+        policy.calibrate(X[FOLD], Y[FOLD], 0.3, grid=grid, fallback={stock: value})
+    told = policy.decide(X[TEST]).certificate.assumptions[-1]
+    assert named in told
+    assert "is not counted" in told
     assert stock.value is None
-    policy, stock = bakery(nonneg=True)
-    with pytest.raises(InvalidParameter, match="the variable 'stock' declares"):
-        policy.calibrate(X[FOLD], Y[FOLD], 0.3, fallback={stock: -1.0})
-    policy.calibrate(X[FOLD], Y[FOLD], 0.3, fallback={stock: 1.0})
+    policy.calibrate(X[FOLD], Y[FOLD], 0.3, grid=grid, fallback={stock: 1.0})
+    assert "fallback, as declared" not in str(policy.certificate_)
 
 
 def test_scores_know_the_fallback_that_decisions_fall_back_on():

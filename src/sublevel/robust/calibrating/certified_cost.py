@@ -66,7 +66,7 @@ class CertifiedCost:
                 CertificateVoid,
                 stacklevel=2,
             )
-            return np.full(count_rows(X), np.nan)
+            return np.full(1 if X is None else count_rows(X), np.nan)
         if decisions is None:
             decisions = self.policy.decide(X, n_jobs=n_jobs)
         points = _points(self.policy, X)

@@ -52,31 +52,31 @@ def _value(named: Named, given: Any) -> Any:
     return np.broadcast_to(value, named.shape)
 
 
-def require_allowed(problem: Any, fallback: dict[str, Any] | None) -> None:
-    """Refuse a fallback that breaks what is certain, as it would everywhere."""
+def exceptions(problem: Any, fallback: dict[str, Any] | None) -> tuple[str, ...]:
+    """The certain constraints that a fallback breaks, in words.
+
+    A fallback that kept every certain constraint, and every uncertain one at any
+    outcome, would itself be a robust decision. So it may well be something that the
+    model does not allow: it is declared, and certificates name it.
+    """
     if fallback is None:
-        return
+        return ()
     variables = cp.Problem(problem.objective, problem.constraints).variables()
     before = [(variable, variable.value) for variable in variables]
     try:
         for variable in variables:
             variable.save_value(np.array(fallback[variable.name()]))
-        broken = next(_broken(problem, variables), None)
+        return tuple(_broken(problem, variables))
     finally:
         for variable, value in before:
             variable.save_value(value)
-    if broken is not None:
-        raise InvalidParameter(
-            f"fallback=... must keep the constraints that are certain, and breaks "
-            f"{broken}. Give values that are allowed at every context."
-        )
 
 
 def _broken(problem: Any, variables: list[Any]) -> Iterator[str]:
     for variable in variables:
         allowed = np.asarray(variable.project(variable.value), dtype=float)
         if not np.allclose(allowed, variable.value, rtol=ALLOWED, atol=ALLOWED):
-            yield f"what the variable {variable.name()!r} declares"
+            yield f"what the variable {variable.name()} declares"
     for constraint in problem.constraints:
         if uncertain_in(constraint):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isinf
 from typing import Any
 
@@ -63,6 +64,15 @@ def decision_certificate(
         event=MISS if risk else EVENT,
         measure="is in expectation" if risk else "with probability",
     )
+
+
+def with_exceptions(found: Certificate, broken: tuple[str, ...]) -> Certificate:
+    """The same, saying which certain constraints the declared fallback breaks."""
+    if not broken:
+        return found
+    named = "; ".join(broken)
+    said = f"The fallback, as declared, breaks {named}: that is not counted."
+    return replace(found, assumptions=(*found.assumptions, said))
 
 
 def given_certificate(budgets: tuple[float, ...]) -> Certificate:

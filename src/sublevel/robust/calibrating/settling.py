@@ -16,10 +16,17 @@ from ...guarantees.weights import read_weights
 from ..modelling.sets_at import is_predicted
 from .at_budget import AtBudget, AtWeightedBudget
 from .decision_aware import Search, level_units
-from .fallback import as_fallback, require_allowed
+from .fallback import as_fallback, exceptions
 from .known import know
 from .levels import as_levels
-from .promised import EVENT, RULE, UNDECIDED, decision_certificate, promise_of
+from .promised import (
+    EVENT,
+    RULE,
+    UNDECIDED,
+    decision_certificate,
+    promise_of,
+    with_exceptions,
+)
 from .reading import read_policy
 from .standing import Standing, standing
 
@@ -95,7 +102,6 @@ def begin(policy: Any, X: Any, Y: Any, wish: Wish) -> Search:
     policy = policy._over(policy._given())
     units = level_units(policy._given())
     action = as_fallback(policy._named_variables(), wish.fallback)
-    require_allowed(policy.problem, action)
     known = know(policy, X, Y, OWNER, unseen=True)
     levels = as_levels(wish.grid, known.signed)
     endless, reading = wish.grid is None, read_policy(policy, known, OWNER)
@@ -130,7 +136,8 @@ def _common(search: Search, X: Any, wish: Wish) -> Settled:
     certificate = decision_certificate(
         level, wish.alpha, delta, size, wish.method, search.fallback is not None
     )
-    return at_level(search, level, certificate)
+    broken = exceptions(search.policy.problem, search.fallback)
+    return at_level(search, level, with_exceptions(certificate, broken))
 
 
 def at_level(search: Search, level: float, certificate: Certificate) -> Settled:

@@ -69,11 +69,16 @@ class Standing:
 
 def standing(policy: Any, X: Any) -> Standing:
     """Write down what a policy's decisions depend on."""
-    n = count_rows(X)
-    some = take_rows(X, np.unique(np.linspace(0, n - 1, PROBES).astype(int)))
+    some = None if X is None else _some(X)
     how = policy.engine, policy.solver
     said = _said(policy, some)
     return Standing(how, _ordinary(policy), _values(policy), some, said)
+
+
+def _some(X: Any) -> Any:
+    """A few rows, from all over."""
+    last = count_rows(X) - 1
+    return take_rows(X, np.unique(np.linspace(0, last, PROBES).astype(int)))
 
 
 def _ordinary(policy: Any) -> list[tuple[str, Any]]:

@@ -1,0 +1,120 @@
+"""What to make of what was found, in one paragraph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite, sqrt
+from typing import Any
+
+from ..losses import NLL, Absolute, Gaussian, Huber, Mahalanobis, Pinball
+from .findings import Check
+
+#: Rows used before.
+SEEN, USED = "rows seen in training", "rows used to calibrate"
+
+#: What too few rows cannot support, strongest first.
+PROMISES = {
+    "calibration points": "no finite budget can be promised",
+    "the same, with confidence": "none can be promised with confidence",
+}
+
+_TAILS, _TOTAL = "excess kurtosis", "R^2 of the total loss"
+_GIVEN = "bias given X (R^2)"
+
+#: What each number of a Diagnosis, in its order, is called, and what would help.
+REMEDIES = {
+    "bias": "Correct predictions by a mean residual, or tell TheoremA of the bias.",
+    "skewness": "A loss with two sides, 'pinball', suits skewed residuals.",
+    _TAILS: "'huber' or 'absolute' are less at the mercy of heavy tails.",
+    "correlation": "'mahalanobis' has sets that follow the correlation.",
+    _GIVEN: "X predicts residuals, and all else may follow: mend the model first.",
+    "correlation given X (R^2)": (
+        "'mahalanobis', fitted to each group of contexts, would follow a correlation "
+        "that changes with X."
+    ),
+    _TOTAL: (
+        "A model of the spread with loss='gaussian', or Mondrian groups, would have "
+        "smaller sets where outcomes are easy to predict."
+    ),
+}
+#: What to say in their place where the sets have the loss already.
+_HAD: dict[str, tuple[tuple[type, ...], str]] = {
+    "skewness": ((Pinball,), "The loss has two sides already."),
+    _TAILS: ((Huber, Absolute), "The loss bears heavy tails already."),
+    "correlation": (
+        (Mahalanobis,),
+        "The covariance of the loss does not fit these rows: learn it from more.",
+    ),
+    _TOTAL: (
+        (Gaussian, NLL),
+        "The predicted spread does not follow the loss: train it anew, or use Mondrian "
+        "groups.",
+    ),
+}
+
+
+def advise(checks: tuple[Check, ...], loss: Any, alpha: float, limit: float) -> str:
+    """What to make of it, most urgent first."""
+    alarms = {check.name: check for check in checks if check.alarming}
+    against = [name for name in REMEDIES if name in alarms]
+    said = [*_about_rows(alarms, alpha)]
+    if not against:
+        return " ".join([*said, _nothing(checks, alarms, limit)])
+    said.append(
+        f"More than chance: {', '.join(against)}. Theorem 3.2 of the paper and "
+        "TheoremA with kappa=1 and bias=0 assert otherwise, so do not rely on them "
+        "here. Marginal, PAC and Policy.calibrate need none of it."
+    )
+    urgent = [_GIVEN] if _GIVEN in against else against
+    return " ".join([*said, *(_remedy(name, alarms, loss) for name in urgent)])
+
+
+def _about_rows(alarms: dict[str, Check], alpha: float) -> Iterator[str]:
+    """What is wrong with the rows themselves."""
+    if SEEN in alarms:
+        yield (
+            f"{alarms[SEEN].value:g} of these rows trained the model: whatever is "
+            "calibrated on them is void. Hold rows back."
+        )
+    if USED in alarms:
+        yield (
+            f"{alarms[USED].value:g} of these rows calibrated these sets: a model or "
+            "loss chosen after looking at them must be calibrated on others."
+        )
+    for name, promise in PROMISES.items():
+        if name in alarms:
+            found = alarms[name]
+            yield (
+                f"With {found.value:g} rows the model has not seen and alpha={alpha:g} "
+                f"{promise}; it takes {found.needed.removeprefix('>= ')}."
+            )
+            return
+
+
+def _nothing(checks: tuple[Check, ...], alarms: dict[str, Check], limit: float) -> str:
+    """What no evidence means, in so many rows."""
+    named = {check.name: check for check in checks}
+    if any(name in alarms for name in PROMISES) or not isfinite(limit):
+        return (
+            "Nothing can be said for or against the assertions of TheoremA: there are "
+            "too few rows for evidence to show."
+        )
+    size = named["calibration points"].value
+    unread = named[_TOTAL].needed.startswith("not looked at")
+    return (
+        "Nothing speaks against the assertions of TheoremA, which is no proof of them: "
+        f"in {size:g} rows a bias of up to {limit / sqrt(size):.2f} spreads may stay "
+        "unseen, and so do contexts too rare to be in the sample"
+        f"{', and all that depends on X' if unread else ''}. Marginal, PAC and "
+        "Policy.calibrate assert nothing."
+    )
+
+
+def _remedy(name: str, alarms: dict[str, Check], loss: Any) -> str:
+    """What would help, if the sets do not have it already."""
+    kinds, instead = _HAD.get(name, ((), ""))
+    if isinstance(loss, kinds):
+        return instead
+    if name == _TAILS and _TOTAL in alarms:
+        return "Heavy tails may be no more than a loss that depends on X."
+    return REMEDIES[name]
