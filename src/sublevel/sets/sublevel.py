@@ -19,7 +19,7 @@ from ..checks import Array
 from ..errors import InvalidParameter, Unbounded
 from ..losses import LabelLoss, Loss
 from ..losses import get as get_loss
-from ..losses.base import within_budget
+from ..losses.by_solver import within_budget
 from ..predictions import AnyPrediction
 from .base import UncertaintySet
 from .context import one_context
