@@ -101,6 +101,9 @@ def _one_sentence() -> Iterator[None]:
     except SublevelError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
+    except OSError as error:
+        typer.echo(f"{error}. Give another folder with --out.", err=True)
+        raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
         typer.echo(
             "Interrupted. What is finished is kept: the same command goes on from "

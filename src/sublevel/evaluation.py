@@ -54,6 +54,8 @@ class Comparison:
     def to_pandas(self) -> pd.DataFrame:
         """One row a policy.
 
+        Means are over the contexts that a policy decided, `decided` of them; compare
+        policies that decide different ones by `paired`, not by these.
         `certified` and `realised` are mean objectives, `regret` is measured against
         someone who knows the outcome, `violation` has its exact 95 % interval.
         """
@@ -183,6 +185,12 @@ def evaluate(
             "evaluate(policies=...) must be a non-empty dict from names to policies, "
             f"got {type(policies).__name__}."
         )
+    for name, policy in policies.items():
+        if not hasattr(policy, "evaluate"):
+            raise InvalidParameter(
+                f"evaluate(policies={{{name!r}: ...}}) must be a policy, got "
+                f"{type(policy).__name__}. Give RobustProblem(...).compile()."
+            )
     evaluations, widths, seconds = {}, {}, {}
     for name, policy in policies.items():
         timed = _Timed(policy)

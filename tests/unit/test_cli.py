@@ -146,3 +146,11 @@ def test_without_torch_a_demonstration_still_decides(tmp_path, monkeypatch):
     assert "the decision keeps its word" in result.output
     assert "No report page. The experiments need jinja2 and torch" in result.output
     assert not (tmp_path / "portfolio" / "report.html").exists()
+
+
+def test_a_demo_into_a_file_says_so_in_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = invoke("demo", "--problem", "newsvendor", "--out", tmp_path / "file")
+    assert result.exit_code == 1
+    assert "--out" in result.output
+    assert "Traceback" not in result.output

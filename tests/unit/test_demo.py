@@ -186,3 +186,19 @@ def test_without_typer_the_install_command_is_told():
     )
     assert finished.returncode == 1
     assert "pip install 'sublevel[report]'" in finished.stderr
+
+
+def test_the_newsvendor_realises_what_its_orders_cost():
+    from sublevel.demo.problem_models import DEMANDS, HOLDING, ORDER, SHORT, model_of
+
+    model = model_of("newsvendor")
+    X, Y = model.draw(np.random.default_rng(0), 300)
+    sets = model.sets.fit(X[:200], Y[:200]).calibrate(X[200:260], Y[200:260])
+    policy = model.build(sets).compile()
+    order = policy.decide(X[260:]).value("order")
+    demand = np.where(
+        np.asarray(Y[260:]).ravel() == "high", DEMANDS.max(), DEMANDS.min()
+    )
+    cost = ORDER * order + SHORT * np.maximum(demand - order, 0)
+    cost += HOLDING * np.maximum(order - demand, 0)
+    np.testing.assert_allclose(policy.evaluate(X[260:], Y[260:]).realised, cost)

@@ -121,9 +121,10 @@ def _deviations(vectors: Array) -> Array:
             f"{len(vectors)}."
         )
     found = vectors.std(axis=0, ddof=1)
-    if not (found > 0).all():
+    varies = np.ptp(vectors, axis=0) > 0
+    if not varies.all():
         raise InvalidParameter(
             "ClassicalEllipsoid.fit(Y) must vary in every column, got a constant "
-            f"column {int(np.argmin(found))}. Model it as a number."
+            f"column {int(np.argmin(varies))}. Model it as a number."
         )
     return np.asarray(found)

@@ -168,7 +168,9 @@ def _step(state: _State) -> None:
     )
     point = np.where(towards, farthest, nearest)
     length, weight = state.lengths[rows, point], state.weights[rows, point]
-    step = (length - size) / (size * (length - 1))
+    # A point at the very centre has length 1: away from it as far as there is weight.
+    with np.errstate(divide="ignore"):
+        step = (length - size) / (size * (length - 1))
     # No weight below zero: a step away ends where the point has none left.
     emptied = ~towards & (step <= -weight / (1 - weight))
     step = np.where(emptied, -weight / (1 - weight), step)

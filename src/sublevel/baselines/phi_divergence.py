@@ -137,7 +137,10 @@ class PhiDivergence(SetSource):
             random="The past outcomes.",
             event="the law of the scenarios is outside the ball",
             holds="at every number of outcomes" if exact else "as their number grows",
-            assumptions=("The past outcomes are independent and of one law.",),
+            assumptions=(
+                "The past outcomes are independent and of one law.",
+                "Every scenario that can happen is among them; no other is known.",
+            ),
             reference=f"Ben-Tal et al. (2013); {more}",
             note=note,
         )

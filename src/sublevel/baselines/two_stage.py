@@ -63,6 +63,21 @@ class Bounds:
     covariates: float
     coefficients: float
 
+    def require(self, design: Array, vectors: Array, coefficients: Array) -> None:
+        """Refuse data that are beyond what is asserted of them."""
+        seen = {
+            "outcome": np.abs(vectors).max(),
+            "covariates": np.linalg.norm(design, axis=1).max(),
+            "coefficients": np.linalg.norm(coefficients, axis=0).max(),
+        }
+        for name, value in seen.items():
+            if value > getattr(self, name) * (1 + 1e-9):
+                raise InvalidParameter(
+                    f"Bounds({name}={getattr(self, name):g}) must hold for the data "
+                    f"TwoStage is fitted to, which reach {value:.4g}. Assert what is "
+                    "true of every outcome and context."
+                )
+
     def __post_init__(self) -> None:
         require_positive(
             "Bounds",
@@ -162,7 +177,9 @@ class TwoStage(SetSource):
                 f"covariates that are not linearly dependent, got {n} rows for the "
                 "model. Drop columns or add rows."
             )
-        self.coefficients_ = np.linalg.lstsq(design, vectors, rcond=None)[0]
+        self.coefficients_ = np.asarray(
+            np.linalg.lstsq(design, vectors, rcond=None)[0], dtype=float
+        )
         self._gram = np.linalg.inv(design.T @ design / n)
         residuals = vectors - design @ self.coefficients_
         variance = np.sum(residuals**2, axis=0) / (n - p)
@@ -170,6 +187,7 @@ class TwoStage(SetSource):
         if self.bounds is None:
             self.excess_ = variance * chi2.ppf(1 - self.delta, p) / n
         else:
+            self.bounds.require(design, vectors, self.coefficients_)
             excess = self.bounds.excess(n, self.delta / len(variance))
             self.excess_ = np.full(len(variance), excess)
 
@@ -195,7 +213,10 @@ class TwoStage(SetSource):
                 "bounds for the authors' own"
             )
         else:
-            stage = f"the authors' excess, right with probability {1 - self.delta:g}"
+            stage = (
+                f"the authors' excess, right with probability {1 - self.delta:g} if "
+                "the bounds asserted hold"
+            )
         note = (
             f"The first stage has {stage}. The promise does not rest on it: the set "
             "holds the split conformal box of the fitted model."

@@ -126,16 +126,21 @@ def _reading(rows: list[dict[str, Any]]) -> list[str]:
     audit = "passed" if all(row["passed"] for row in rows) else "FAILED"
     gap = max(row["gap"] for row in rows)
     saved = rows[0]["certified"] - rows[1]["certified"]
-    less = (
-        f"certifies a cost lower by {saved:.3f}"
-        if saved > 1e-6
-        else "brings nothing here: a wrong label always hurts"
-    )
+    if saved > 1e-6:
+        gained = [
+            "An outcome outside its set need not hurt the decision, so calibrating the",
+            f"decision itself certifies a cost lower by {saved:.3f}.",
+        ]
+    else:
+        gained = [
+            "Here a label outside its set always hurts, so there is nothing to gain by",
+            "calibrating the decision itself; rounding its budget up to a grid costs "
+            f"{-saved:.3f}.",
+        ]
     return [
         "violated: how often the cost exceeded the certified one, with 95 % interval.",
         "certified: mean worst-case cost; realised: mean cost; lower is better.",
-        f"Promise: {'kept' if kept else 'BROKEN'}. An outcome outside its set need not "
-        "hurt the decision, so",
-        f"calibrating the decision itself {less}.",
+        f"Promise: {'kept' if kept else 'BROKEN'}.",
+        *gained,
         f"Audit, worst cases found again from the sets: {audit}, gap {gap:.1g}.",
     ]

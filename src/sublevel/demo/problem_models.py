@@ -84,13 +84,13 @@ def _costs(setting: Setting, m: int, rng: np.random.Generator, n: int) -> Any:
 
 def _order(sets: LossSet) -> RobustProblem:
     """How much to order, before demand is known to be high or low."""
-    order, cost = cp.Variable(nonneg=True, name="order"), cp.Variable(2, name="cost")
+    order = cp.Variable(nonneg=True, name="order")
     happens = Uncertain(2, name="demand", nonneg=True)
     # Labels are in alphabetical order: high, low.
     demands = DEMANDS[::-1]
     each = ORDER * order + SHORT * cp.pos(demands - order)
     each += HOLDING * cp.pos(order - demands)
-    return RobustProblem(cp.Minimize(happens @ cost), [cost >= each], {happens: sets})
+    return RobustProblem(cp.Minimize(happens @ each), [], {happens: sets})
 
 
 def _invest(sets: LossSet) -> RobustProblem:

@@ -81,10 +81,10 @@ def _label(row: dict[str, Any]) -> str:
 def _summary(facts: dict[str, Any]) -> list[str]:
     """A few sentences: what was reproduced, what was kept, what is better."""
     said = [_reproduced(facts["cells"]), _kept(facts["promises"])]
-    asked = [row for row in facts["headroom"] if row["asked"] is not None]
-    if asked:
-        least, most = (f(row["factor"] for row in asked) for f in (min, max))
-        worst = max(row["paper_violation"] for row in asked)
+    noisy = [row for row in facts["headroom"] if row["noisy"]]
+    if noisy:
+        least, most = (f(row["factor"] for row in noisy) for f in (min, max))
+        worst = max(row["paper_violation"] for row in noisy)
         said.append(
             f"Decision-aware radii are {least:.1f} to {most:.1f} times smaller than "
             "the paper's at the same level, where the outcome is noisy: the paper's "

@@ -19,7 +19,8 @@ WITHIN = 2.5
 ENOUGH = 10
 MEANINGS = {
     "reproduced": f"the published number lies within {WITHIN} standard deviations of "
-    "our mean over seeds, or within the band stated for it; with fewer than "
+    "our mean over seeds, or within its band (in cells.csv), rounding of the last "
+    "printed digit aside; with fewer than "
     f"{ENOUGH} seeds within the wider range that so rough a deviation calls for.",
     "differs": "it was expected to be reproduced, and is not.",
     "same order": "only the order is expected: ours rises and falls over the noise "
@@ -58,6 +59,7 @@ def _row(number: Published, ours: dict[Published, Array]) -> dict[str, Any]:
         "median": float(np.median(values)),
         "seeds": int(values.size),
         "expected": number.expected,
+        "band": number.band,
         "verdict": _verdict(number, ours, spread),
         "reason": number.reason,
     }

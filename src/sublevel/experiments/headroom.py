@@ -28,7 +28,8 @@ def headroom(problem: str, table: pd.DataFrame) -> list[dict[str, Any]]:
             for alpha in ALPHAS:
                 asked = _asked(problem, setting.noise, setting.degree)
                 found.append(
-                    {"setting": setting.label, **_row(here, loss, alpha, asked)}
+                    {"setting": setting.label, "noisy": setting.noise > 0}
+                    | _row(here, loss, alpha, asked)
                 )
     return found
 

@@ -53,7 +53,11 @@ FAMILIES = (
         ["Classical"],
         "Only without covariates, and where the tails are known to be light.",
     ),
-    Family("kNN ellipsoid", ["kNN"], "Only as a comparison."),
+    Family(
+        "kNN ellipsoid",
+        ["kNN"],
+        "Only as a comparison: mean and spread of neighbours, the classical radius.",
+    ),
     Family(
         "Phi-divergence",
         ["Phi-divergence"],

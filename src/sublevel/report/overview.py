@@ -24,7 +24,7 @@ def lead(facts: dict[str, Any]) -> str:
         f"Use the decision-aware calibration: asked for at most {given} of violations, "
         f"it delivered {got}."
     )
-    factors = [row["factor"] for row in _asked(facts)]
+    factors = [row["factor"] for row in _noisy(facts)]
     if factors:
         said += (
             f" Its radii are {min(factors):.1f} to {max(factors):.1f} times smaller "
@@ -35,10 +35,10 @@ def lead(facts: dict[str, Any]) -> str:
     return said
 
 
-def _asked(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Radii of settings where a smaller one is known to do."""
+def _noisy(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Radii of settings where outcomes are noisy."""
     rows = [row for problem in facts["problems"] for row in problem["headroom"]]
-    return [row for row in rows if row["asked"] is not None]
+    return [row for row in rows if row["noisy"]]
 
 
 def broken(facts: dict[str, Any]) -> list[str]:
@@ -147,7 +147,7 @@ def _reproduced(facts: dict[str, Any]) -> Table:
 
 
 def _smaller(problem: dict[str, Any]) -> Entry:
-    factors = [row["factor"] for row in _asked({"problems": [problem]})]
+    factors = [row["factor"] for row in _noisy({"problems": [problem]})]
     if not factors:
         return Entry("", "")
     return Entry(f"{min(factors):.1f} to {max(factors):.1f}", min(factors))

@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
 from sublevel.baselines import (
+    Bounds,
     Clairvoyant,
     ClassicalEllipsoid,
     ConformalEllipsoid,
@@ -133,3 +134,33 @@ def test_the_clairvoyant_must_see_a_whole_outcome():
         Clairvoyant(problem).decide([[np.nan, 1.0, 1.0]])
     with pytest.raises(InvalidParameter, match=r"shape \(1, 3\), got shape \(1, 2\)"):
         Clairvoyant(problem).decide([[1.0, 1.0]])
+
+
+def test_a_constant_column_is_found_whatever_its_rounding():
+    for value in (0.1, 1 / 3, 7.3):
+        flat = np.column_stack([Y[:, 0], np.full(60, value)])
+        with pytest.raises(InvalidParameter, match="constant column 1"):
+            ClassicalEllipsoid().fit(X, flat)
+
+
+@pytest.mark.parametrize("name", ["outcome", "covariates", "coefficients"])
+def test_bounds_that_the_data_break(name):
+    asserted = {"outcome": 9.0, "covariates": 9.0, "coefficients": 9.0}
+    TwoStage(bounds=Bounds(**asserted)).fit(X, Y)
+    with pytest.raises(InvalidParameter, match=rf"Bounds\({name}=0.01\) must hold"):
+        TwoStage(bounds=Bounds(**{**asserted, name: 0.01})).fit(X, Y)
+
+
+def test_one_neighbour_is_hardly_more_than_a_point():
+    batch = NearestEllipsoid(1).fit(X, Y).predict_set(X[:3])
+    np.testing.assert_allclose(batch[0].bounds(), [Y[0], Y[0]], atol=0.01)
+
+
+def test_scenarios_never_seen_are_named_as_an_assumption():
+    found = PhiDivergence().fit(X, RNG.integers(0, 3, 60))
+    assert any("can happen is among them" in a for a in found.certificate_.assumptions)
+
+
+def test_only_policies_are_evaluated():
+    with pytest.raises(InvalidParameter, match="must be a policy, got LossSet"):
+        sl.evaluate({"a": sl.LossSet(LinearRegression())}, X, Y)

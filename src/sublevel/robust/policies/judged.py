@@ -21,7 +21,9 @@ class Judged:
         """What the policy's decisions are worth at known outcomes.
 
         Violations with an exact interval, certified and realised objective, and regret
-        against someone who knows the outcome.
+        against someone who knows the outcome. The objective is read as it is written:
+        write a cost as an expression, `cp.pos(demand - stock)`, not as a variable of
+        your own above it, whose value need not be the cost.
 
         Parameters
         ----------
