@@ -26,8 +26,12 @@ class Batch(Sequence[UncertaintySet]):
     outcomes: Outcomes
     names: tuple[str, ...]
     index: Any
+    #: The batches a union is made of; a batch of plain sets is its own only part.
+    parts: tuple[SetBatch, ...]
 
-    def _point(self) -> Array:
+    @property
+    def points(self) -> Array:
+        """The predicted outcome at each context, shape (n, m)."""
         raise NotImplementedError
 
     def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
@@ -61,7 +65,7 @@ class Batch(Sequence[UncertaintySet]):
         import pandas as pd
 
         lower, upper = self.bounds()
-        parts = {"lower": lower, "point": self._point(), "upper": upper}
+        parts = {"lower": lower, "point": self.points, "upper": upper}
         # By position: components of the same name are still different ones.
         values = [part[:, j] for j in range(len(self.names)) for part in parts.values()]
         heads = [(name, part) for name in self.names for part in parts]
@@ -135,7 +139,7 @@ class SetBatch(Batch):
             )
         scores = self.loss.score(self.prediction, vectors)
         floors = self.loss.floor(self.prediction)
-        return within(scores, self._budgets(), floors, tol)
+        return within(scores, self.effective_budgets, floors, tol)
 
     def worst_case(self, directions: Any) -> Array:
         """The outcome of each set that maximises `direction @ y`, shape (n, m).
@@ -169,15 +173,26 @@ class SetBatch(Batch):
 
     def _easy(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Rows whose answer the loss has: a finite budget, or nothing but labels."""
-        return np.isfinite(self._budgets()) | isinstance(self.loss, LabelLoss)
+        return np.isfinite(self.effective_budgets) | isinstance(self.loss, LabelLoss)
 
     def _ask(self, question: Any, rows: Any, directions: Array) -> Any:
-        return question(self.prediction[rows], self._budgets()[rows], directions[rows])
+        return question(
+            self.prediction[rows], self.effective_budgets[rows], directions[rows]
+        )
 
-    def _point(self) -> Array:
+    @property
+    def parts(self) -> tuple[SetBatch, ...]:  # type: ignore[override]
+        """The batch itself."""
+        return (self,)
+
+    @property
+    def points(self) -> Array:
+        """The predicted outcome at each context, shape (n, m)."""
         return self.prediction.point
 
-    def _budgets(self) -> Array:
+    @property
+    def effective_budgets(self) -> Array:
+        """Each budget, or the least loss any outcome has where that is more: (n,)."""
         return np.maximum(self.budgets, self.loss.floor(self.prediction))
 
     def _directions(self, directions: Any) -> Array:
@@ -231,8 +246,10 @@ class UnionBatch(Batch):
         """Largest value over the folds' sets, shape (n,)."""
         return np.asarray(np.max([p.support(directions) for p in self.parts], axis=0))
 
-    def _point(self) -> Array:
-        return np.asarray(np.mean([part._point() for part in self.parts], axis=0))
+    @property
+    def points(self) -> Array:
+        """The mean of the folds' predicted outcomes, shape (n, m)."""
+        return np.asarray(np.mean([part.points for part in self.parts], axis=0))
 
     def _what(self) -> str:
         return f"unions of {len(self.parts)} folds, {self.parts[0]._what()}"

@@ -86,12 +86,12 @@ class AffineImage(UncertaintySet):
             slack = self._slack(outcomes, tol)
             near = np.abs(self._image(factors) - outcomes).max(axis=1) <= slack
             return np.asarray(near & self.set._contains(factors, tol))
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             slack = self._slack(outcomes, tol)
             gaps = np.abs(outcomes[:, None, :] - listed).max(axis=2).min(axis=1)
             return np.asarray(gaps <= slack)
-        parts = [AffineImage(s, self.matrix, self.offset) for s in self.set._parts()]
+        parts = [AffineImage(s, self.matrix, self.offset) for s in self.set.parts()]
         return np.array(
             [any(part._reaches(row, tol) for part in parts) for row in outcomes]
         )
@@ -139,14 +139,14 @@ class AffineImage(UncertaintySet):
         return self._image(self.set._interior())
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             return np.asarray(rng.choice(listed, size, axis=0))
         self._require_injective("sample")
         return self._image(self.set._sample(size, rng))
 
     def _volume(self) -> float:
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             return float(len(listed))
         self._require_injective("volume")
@@ -154,12 +154,12 @@ class AffineImage(UncertaintySet):
         stretch = np.prod(np.linalg.svd(spread, compute_uv=False))
         return float(stretch) * self.set._volume()
 
-    def _listed(self) -> Array | None:
-        listed = self.set._listed()
+    def listed(self) -> Array | None:
+        listed = self.set.listed()
         return None if listed is None else np.unique(self._image(listed), axis=0)
 
-    def _parts(self) -> tuple[UncertaintySet, ...]:
-        parts = self.set._parts()
+    def parts(self) -> tuple[UncertaintySet, ...]:
+        parts = self.set.parts()
         if len(parts) == 1:
             return (self,)
         return tuple(AffineImage(part, self.matrix, self.offset) for part in parts)

@@ -140,11 +140,11 @@ class UncertaintySet(Exports):
     def _volume(self) -> float:
         return polar_volume(self)
 
-    def _listed(self) -> Array | None:
+    def listed(self) -> Array | None:
         """Every outcome, shape (n, dim), of a set of few outcomes; otherwise None."""
         return None
 
-    def _parts(self) -> tuple[UncertaintySet, ...]:
+    def parts(self) -> tuple[UncertaintySet, ...]:
         """Sets that have constraints, of which this one is the union."""
         return (self,)
 

@@ -76,10 +76,10 @@ class Finite(UncertaintySet):
         return np.array(self.points[0])
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        return np.asarray(rng.choice(self._listed(), size, axis=0))
+        return np.asarray(rng.choice(self.listed(), size, axis=0))
 
     def _volume(self) -> float:
-        return float(len(self._listed()))
+        return float(len(self.listed()))
 
-    def _listed(self) -> Array:
+    def listed(self) -> Array:
         return np.unique(self.points, axis=0)

@@ -65,11 +65,11 @@ class Intersection(UncertaintySet):
         return np.asarray(np.all(inside, axis=0))
 
     def _worst_case(self, direction: Array) -> Array:
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             self._require_nonempty(len(listed))
             return np.array(listed[int(np.argmax(listed @ direction))])
-        if len(self._parts()) > 1:
+        if len(self.parts()) > 1:
             return self._as_union()._worst_case(direction)
         shift, scale = self._frame()
         unit = cp.Variable(self.dim)
@@ -94,7 +94,7 @@ class Intersection(UncertaintySet):
         return np.zeros(self.dim), np.ones(self.dim)
 
     def _basis(self) -> Array:
-        if self._listed() is not None:
+        if self.listed() is not None:
             return np.zeros((self.dim, 0))
         # A direction is common to all hulls if no member's complement sees it.
         hulls = [member._basis() for member in self.sets]
@@ -103,38 +103,38 @@ class Intersection(UncertaintySet):
         return np.asarray(axes[:, values < 1e-9])
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             self._require_nonempty(len(listed))
             return np.asarray(rng.choice(listed, size, axis=0))
-        if len(self._parts()) > 1:
+        if len(self.parts()) > 1:
             return self._as_union()._sample(size, rng)
         return super()._sample(size, rng)
 
     def _volume(self) -> float:
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             return float(len(listed))
-        if len(self._parts()) > 1:
+        if len(self.parts()) > 1:
             return self._as_union()._volume()
         return super()._volume()
 
-    def _listed(self) -> Array | None:
+    def listed(self) -> Array | None:
         for member in self.sets:
-            rows = member._listed()
+            rows = member.listed()
             if rows is not None:
                 return np.asarray(rows[self._contains(rows, TOLERANCE)])
         return None
 
-    def _parts(self) -> tuple[UncertaintySet, ...]:
-        choices = [member._parts() for member in self.sets]
+    def parts(self) -> tuple[UncertaintySet, ...]:
+        choices = [member.parts() for member in self.sets]
         if all(len(choice) == 1 for choice in choices):
             return (self,)
         return tuple(Intersection(choice) for choice in product(*choices))
 
     def _as_union(self) -> Union:
         """The same outcomes as a union of intersections, the empty ones left out."""
-        parts = tuple(part for part in self._parts() if not is_empty(part))
+        parts = tuple(part for part in self.parts() if not is_empty(part))
         self._require_nonempty(len(parts))
         return Union(parts)
 

@@ -187,6 +187,6 @@ class LabelSet(UncertaintySet):
     def _volume(self) -> float:
         return LabelCount(*self._prices.table()).total()
 
-    def _listed(self, most: int | None = None) -> Array | None:
+    def listed(self, most: int | None = None) -> Array | None:
         labels = self._prices.listed(MOST_LISTED if most is None else most)
         return None if labels is None else one_hot(labels, self._prices.sizes)

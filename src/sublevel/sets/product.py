@@ -97,15 +97,15 @@ class Product(UncertaintySet):
     def _volume(self) -> float:
         return prod(member._volume() for member in self.sets)
 
-    def _listed(self) -> Array | None:
-        lists = [member._listed() for member in self.sets]
+    def listed(self) -> Array | None:
+        lists = [member.listed() for member in self.sets]
         known = [rows for rows in lists if rows is not None]
         if len(known) < len(lists) or prod(map(len, known)) > MOST_LISTED:
             return None
         return np.array([np.concatenate(rows) for rows in product(*known)])
 
-    def _parts(self) -> tuple[UncertaintySet, ...]:
-        choices = [member._parts() for member in self.sets]
+    def parts(self) -> tuple[UncertaintySet, ...]:
+        choices = [member.parts() for member in self.sets]
         if all(len(choice) == 1 for choice in choices):
             return (self,)
         return tuple(Product(choice) for choice in product(*choices))

@@ -45,7 +45,7 @@ MOST_SIDES_DIM = 12
 def to_pyros(region: Any) -> Any:
     """The set as an uncertainty set of PyROS; see `UncertaintySet.to_pyros`."""
     pyros = _pyros()
-    listed = region._listed()
+    listed = region.listed()
     if listed is not None:
         return _scenarios(region, listed, pyros)
     return _export(region, pyros)
@@ -129,7 +129,7 @@ def _(region: LabelSet, pyros: Any) -> Any:
 
 @_export.register
 def _(region: Product, pyros: Any) -> Any:
-    if any(part._listed() is not None for part in region.sets):
+    if any(part.listed() is not None for part in region.sets):
         raise InvalidParameter(
             "Product.to_pyros() must not mix lists of outcomes (Finite, LabelSet) with "
             "other sets: PyROS has no such product. Solve once for each outcome listed."
@@ -139,7 +139,7 @@ def _(region: Product, pyros: Any) -> Any:
 
 @_export.register
 def _(region: Intersection, pyros: Any) -> Any:
-    if len(region._parts()) > 1:
+    if len(region.parts()) > 1:
         _refuse(region)
     region._require_bounded("to_pyros")
     # A set without constraints is every outcome.

@@ -95,7 +95,7 @@ class Union(UncertaintySet):
         return self.sets[0]._interior()
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             return np.asarray(rng.choice(listed, size, axis=0))
         weights = self._weights()
@@ -112,7 +112,7 @@ class Union(UncertaintySet):
         return np.concatenate(kept)
 
     def _volume(self) -> float:
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             return float(len(listed))
         self._basis()
@@ -123,15 +123,15 @@ class Union(UncertaintySet):
             total += member._volume() * float(np.mean(1 / self._multiplicity(draws)))
         return total
 
-    def _listed(self) -> Array | None:
-        lists = [member._listed() for member in self.sets]
+    def listed(self) -> Array | None:
+        lists = [member.listed() for member in self.sets]
         known = [rows for rows in lists if rows is not None]
         if len(known) < len(lists):
             return None
         return np.unique(np.concatenate(known), axis=0)
 
-    def _parts(self) -> tuple[UncertaintySet, ...]:
-        return tuple(chain.from_iterable(member._parts() for member in self.sets))
+    def parts(self) -> tuple[UncertaintySet, ...]:
+        return tuple(chain.from_iterable(member.parts() for member in self.sets))
 
     def _weights(self) -> Array:
         """Share of each member in the sum of the volumes, shape (members,)."""

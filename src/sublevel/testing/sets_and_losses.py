@@ -230,8 +230,8 @@ def _least(value: cp.Expression, constraints: list[cp.Constraint]) -> float:
 
 def _solved(value: UncertaintySet, direction: Array) -> float:
     """The support by a solver, from the set's constraints (or its loss) alone."""
-    if len(value._parts()) > 1:
-        return max(_solved(part, direction) for part in value._parts())
+    if len(value.parts()) > 1:
+        return max(_solved(part, direction) for part in value.parts())
     if isinstance(value, Mixed):
         return max(_solved_slice(value, hot, direction) for hot in value._labels())
     outcome = cp.Variable(value.dim)

@@ -551,6 +551,6 @@ def test_budgets_are_checked(source):
     X, Y = draw(120, np.random.default_rng(0))
     sets = clone(source).fit(X, Y)
     rows = sets.predict_set(X[:3], budget=[1.0, 2.0, 3.0])
-    assert (np.diff(rows.support([1.0, 0.0, 0.0]) - rows._point()[:, 0]) > 0).any()
+    assert (np.diff(rows.support([1.0, 0.0, 0.0]) - rows.points[:, 0]) > 0).any()
     with pytest.raises(InvalidParameter, match="budget"):
         sets.predict_set(X[:3], budget=[1.0, 2.0])

@@ -106,7 +106,7 @@ LISTED = {
 def test_listed_outcomes_are_not_filled_in_between(name, engine):
     """Over the hull the worst case would be larger: f is concave."""
     region = LISTED[name]
-    outcomes = region._listed()
+    outcomes = region.listed()
     y, t = Uncertain(2, name="y"), cp.Variable()
     goal = cp.Minimize(t + 0.2 * cp.sum(X))
     limits = [cp.sum(X) >= 1, X <= 2]

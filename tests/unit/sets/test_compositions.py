@@ -201,9 +201,9 @@ def test_product_with_an_infinite_member():
 
 def test_product_of_labels_and_points_is_listed():
     value = Product([LabelSet(([0.0, 0.0],), 1.0), Finite([[1.0], [2.0], [3.0]])])
-    assert value._listed().shape == (6, 3)
+    assert value.listed().shape == (6, 3)
     assert value.volume() == 6.0
-    assert Product([SQUARE, Finite([[1.0]])])._listed() is None
+    assert Product([SQUARE, Finite([[1.0]])]).listed() is None
 
 
 # -- AffineImage -----------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_members_equal_brute_force(rounded):
         assert value.volume() == len(members)
         assert value.contains(members).all()
         assert np.array_equal(
-            np.unique(value._listed(), axis=0), np.unique(members, axis=0)
+            np.unique(value.listed(), axis=0), np.unique(members, axis=0)
         )
         lower, upper = value.bounds()
         assert lower.tolist() == members.min(axis=0).tolist()
@@ -119,7 +119,7 @@ def test_many_blocks_are_counted_without_listing():
     assert LabelSet(costs, inf).volume() == pytest.approx(3.0**40)
     value = LabelSet(costs, 1.0)
     assert value.volume() == 41.0
-    assert LabelSet(costs, 40.0)._listed() is None
+    assert LabelSet(costs, 40.0).listed() is None
     assert LabelSet(costs, 40.0).contains(LabelSet(costs, 40.0).sample(50, 0)).all()
 
 
@@ -139,7 +139,7 @@ def test_discrete_sets_have_no_directions():
 
 def test_listing_stops_early(monkeypatch):
     monkeypatch.setattr(label_set, "MOST_LISTED", 3)
-    assert LabelSet(([0.0, 0.0], [0.0, 0.0]), 1.0)._listed() is None
+    assert LabelSet(([0.0, 0.0], [0.0, 0.0]), 1.0).listed() is None
 
 
 def test_encode_and_decode():

@@ -68,7 +68,7 @@ class Known:
                 middle = np.mean(source.bounds(), axis=0)
                 found.append(np.tile(middle, (len(self), 1)))
             else:
-                found.append(np.asarray(batch._point()))
+                found.append(np.asarray(batch.points))
         return found
 
 

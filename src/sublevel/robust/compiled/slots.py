@@ -90,7 +90,7 @@ def slot_values(number: int, parts: tuple[Any, ...]) -> dict[str, Array]:
     for part, batch in enumerate(parts):
         with np.errstate(over="ignore"):
             # What is too large is not solved.
-            slots = batch.loss.slots(batch.prediction, batch._budgets())
+            slots = batch.loss.slots(batch.prediction, batch.effective_budgets)
         for name, value in slots.items():
             found[f"{number}.{part}.{name}"] = np.reshape(value, (len(batch), -1))
     return found

@@ -99,7 +99,9 @@ class BatchOracle:
     def trouble(self) -> Any:
         """Why a context has no worst case, or "": strings of shape (n,)."""
         parts = parts_of(self.batch)
-        endless = np.any([~np.isfinite(part._budgets()) for part in parts], axis=0)
+        endless = np.any(
+            [~np.isfinite(part.effective_budgets) for part in parts], axis=0
+        )
         found = np.where(endless, "unbounded_set", "")
         if self.nonneg.any() and not endless.all():
             ready = np.flatnonzero(~endless)
@@ -119,9 +121,9 @@ class BatchOracle:
 
     def _far(self, part: Any) -> Any:
         """Whether the prediction, made nonnegative, is outside its set."""
-        point = part._point()
+        point = part.points
         nearest = np.where(self.nonneg, np.maximum(point, 0.0), point)
-        return part.loss.score(part.prediction, nearest) > part._budgets()
+        return part.loss.score(part.prediction, nearest) > part.effective_budgets
 
 
 def parts_of(batch: Any) -> tuple[Any, ...]:
@@ -149,5 +151,5 @@ def _shadow(part: Any, entries: Any) -> Any:
     said = part.prediction
     scale = None if said.scale is None else said.scale[:, entries]
     narrow = Prediction(said.location[:, entries], scale)
-    budgets = part._budgets() - part.loss.floor(said) + loss.floor(narrow)
+    budgets = part.effective_budgets - part.loss.floor(said) + loss.floor(narrow)
     return SetBatch(loss, narrow, budgets, Outcomes((Numbers(len(entries)),)), ())

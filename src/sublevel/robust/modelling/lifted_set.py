@@ -126,7 +126,7 @@ class LiftedSet(UncertaintySet):
         active = np.flatnonzero(push > ROUNDING * np.abs(direction).max(initial=0.0))
         if not active.size:
             return self._one(self.base._worst_case(slope))
-        listed = self._listed()
+        listed = self.listed()
         if listed is not None:
             return np.array(listed[int(np.argmax(listed @ np.append(slope, push)))])
         aim = np.append(slope, push[active])
@@ -138,7 +138,7 @@ class LiftedSet(UncertaintySet):
     def _candidates(self, aim: Array, active: Any) -> Iterator[Array]:
         """The worst (y, z[active]) of every part of the base."""
         m = self.base.dim
-        for part in self.base._parts():
+        for part in self.base.parts():
             point = cp.Variable(len(aim))
             conditions = part._constraints(point[:m])
             conditions += self.hypograph(point[:m], point[m:], active)
@@ -153,18 +153,18 @@ class LiftedSet(UncertaintySet):
             return inf
         return float(direction @ self._worst_case(direction))
 
-    def _listed(self) -> Array | None:
+    def listed(self) -> Array | None:
         return self._rows
 
     @cached_property
     def _rows(self) -> Array | None:
-        listed = self.base._listed()
+        listed = self.base.listed()
         if listed is None:
             return None
         return self.joined(listed)
 
-    def _parts(self) -> tuple[UncertaintySet, ...]:
-        parts = self.base._parts()
+    def parts(self) -> tuple[UncertaintySet, ...]:
+        parts = self.base.parts()
         if len(parts) == 1:
             return (self,)
         return tuple(LiftedSet(part, self.key, self.functions) for part in parts)
@@ -180,7 +180,7 @@ class LiftedSet(UncertaintySet):
 
 @support_bound.register
 def _(region: LiftedSet, direction: cp.Expression) -> Epigraph:
-    if region._listed() is not None or len(region._parts()) > 1:
+    if region.listed() is not None or len(region.parts()) > 1:
         return support_bound.dispatch(object)(region, direction)
     _require_convex(region.base)
     # As for an intersection: part of the direction is left to the base, the rest to

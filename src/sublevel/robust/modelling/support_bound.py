@@ -123,11 +123,11 @@ def support_bound(region: UncertaintySet, direction: cp.Expression) -> Epigraph:
     >>> round(float(problem.solve()), 6)
     1.0
     """
-    listed = region._listed()
+    listed = region.listed()
     if listed is not None:
         return _scenarios(region, listed, direction)
-    if len(region._parts()) > 1:
-        return _worst_of(region._parts(), direction)
+    if len(region.parts()) > 1:
+        return _worst_of(region.parts(), direction)
     outcome = cp.Variable(region.dim)
     support = cp.suppfunc(outcome, region.constraints(outcome))
     return Epigraph(support(direction))
@@ -174,7 +174,7 @@ def _(region: Mixed, direction: cp.Expression) -> Epigraph:
 
 @support_bound.register
 def _(region: LabelSet, direction: cp.Expression) -> Epigraph:
-    listed = region._listed(MOST_SCENARIOS)
+    listed = region.listed(MOST_SCENARIOS)
     if listed is None:
         raise NotRobustifiable(
             f"A LabelSet of more than {MOST_SCENARIOS} label combinations has no exact "
@@ -185,7 +185,7 @@ def _(region: LabelSet, direction: cp.Expression) -> Epigraph:
 
 @support_bound.register
 def _(region: Intersection, direction: cp.Expression) -> Epigraph:
-    if region._listed() is not None or len(region._parts()) > 1:
+    if region.listed() is not None or len(region.parts()) > 1:
         return support_bound.dispatch(object)(region, direction)
     # The support of an intersection is the least sum of supports over all ways to
     # split the direction among the members.
