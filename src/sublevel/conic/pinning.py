@@ -1,0 +1,118 @@
+"""Columns whose value is settled before anything is solved.
+
+A variable between equal bounds, or an integer that was branched on, is a number. Left to
+a solver it would be that number up to its tolerance, and a large coefficient (the M of
+`M * (1 - z)`) would make a loose constraint of what should be a tight one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..checks import Array
+from .program import ConeProgram, Indices, rows_of
+
+
+@dataclass(frozen=True)
+class Pins:
+    """Columns and the values they are pinned to."""
+
+    columns: Indices
+    values: Array
+
+
+def pinned(program: ConeProgram) -> Pins:
+    """Columns that rows of one entry leave no choice.
+
+    Only rows whose numbers are the same at every context and at any value of the
+    ordinary parameters count.
+    """
+    lower, upper = np.full(program.width, -np.inf), np.full(program.width, np.inf)
+    single = np.bincount(program.indices, minlength=program.height) == 1
+    last = program.size - 1
+    entries = np.flatnonzero(single[program.indices])
+    kinds = np.concatenate(
+        [np.full(rows_of(k, s), k, dtype="<U6") for k, s in program.cones] or [[]]
+    )
+    for entry in entries.tolist():
+        row, column = int(program.indices[entry]), int(program.columns[entry])
+        slope, right = _constant(program.A, entry, last), _constant(program.b, row, last)
+        if not slope or right is None or kinds[row] not in ("zero", "nonneg"):
+            continue
+        end = right / slope
+        if kinds[row] == "zero" or slope < 0:
+            lower[column] = max(lower[column], end)
+        if kinds[row] == "zero" or slope > 0:
+            upper[column] = min(upper[column], end)
+    columns = np.flatnonzero(np.isfinite(lower) & (lower == upper))
+    return Pins(columns, lower[columns])
+
+
+def without(program: ConeProgram, pins: Pins) -> ConeProgram:
+    """The program of the other columns."""
+    if not pins.columns.size:
+        return program
+    keep = np.ones(program.width, dtype=bool)
+    keep[pins.columns] = False
+    values = np.zeros(program.width)
+    values[pins.columns] = pins.values
+    number = np.cumsum(keep) - 1
+    entry_columns = program.columns
+    kept = keep[entry_columns]
+    counts = np.bincount(number[entry_columns[kept]], minlength=int(keep.sum()))
+    q, P_where, P = _objective(program, keep, values, number)
+    return replace(
+        program,
+        indices=program.indices[kept],
+        indptr=np.concatenate([[0], np.cumsum(counts)]),
+        P_where=P_where,
+        P=P,
+        q=q,
+        A=program.A[np.flatnonzero(kept)],
+        b=_right(program, values),
+        variables={i: m[:, np.flatnonzero(keep)] for i, m in program.variables.items()},
+    )
+
+
+def _constant(table: sp.csr_array, row: int, last: int) -> float | None:
+    """A number of the table if it depends on no slot; 0.0 where there is none."""
+    at = slice(*table.indptr[[row, row + 1]])
+    if (table.indices[at] != last).any():
+        return None
+    return float(table.data[at].sum())
+
+
+def _right(program: ConeProgram, values: Array) -> sp.csr_array:
+    """b less what the pinned columns take."""
+    weights = values[program.columns]
+    at = np.flatnonzero(weights)
+    shape = (program.height, len(program.indices))
+    take = sp.csr_array((weights[at], (program.indices[at], at)), shape=shape)
+    return sp.csr_array(program.b - take @ program.A)
+
+
+def _objective(
+    program: ConeProgram, keep: Array, values: Array, number: Indices
+) -> tuple[sp.csr_array, Indices, sp.csr_array]:
+    """q with its offset, and P, of the columns kept."""
+    width = program.width
+    column, row = np.divmod(program.P_where, width)
+    moved = sp.csr_array(program.q)
+    entries = np.arange(len(column))
+    # x' P x / 2: a pinned entry's row becomes linear in the others, or constant.
+    half = values[column] * np.where(keep[row], 1.0, values[row] / 2)
+    target = np.where(keep[row], row, width)
+    take = ~keep[column] & (half != 0)
+    shape = (width + 1, len(entries))
+    lift = sp.csr_array((half[take], (target[take], entries[take])), shape=shape)
+    moved = moved + lift @ program.P
+    pinned_costs = sp.csr_array((values, (np.zeros(width), np.arange(width))), shape=(1, width))
+    offset = moved[[width]] + pinned_costs @ program.q[:width]
+    kept_rows = np.flatnonzero(keep)
+    both = keep[row] & keep[column]
+    where = number[column[both]] * len(kept_rows) + number[row[both]]
+    new_q = sp.csr_array(sp.vstack([moved[kept_rows], offset]))
+    return new_q, where, program.P[np.flatnonzero(both)]

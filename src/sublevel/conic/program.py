@@ -1,0 +1,313 @@
+"""A whole problem as one cone program whose data are affine in its slots.
+
+    minimise    x' P x / 2 + q' x + offset
+    subject to  A x + s = b,  s in a product of cones,
+
+where P, q, offset, A and b are affine functions of a vector of slots: numbers that
+change from context to context (location, reach, budget) or from call to call (the
+values of ordinary parameters). Only arrays live here, so a program can be sent to a
+worker or written to a file; `canonical` reads it from CVXPY once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ..checks import Array
+
+Indices = npt.NDArray[np.integer[Any]]
+#: Row numbers, a slice or a mask.
+Rows = Any
+
+
+def rows_of(kind: str, size: float) -> int:
+    """Rows of a cone of a kind; what its size says depends on the kind.
+
+    Examples
+    --------
+    >>> rows_of("soc", 4), rows_of("psd", 3), rows_of("power", 0.5)
+    (4, 6, 3)
+    """
+    if kind == "psd":
+        return int(size * (size + 1) // 2)
+    return 3 if kind == "power" else int(size)
+
+
+class Uncompilable(Exception):
+    """One program cannot serve every context; the message says why."""
+
+
+@dataclass(frozen=True)
+class ConeProgram:
+    """The program and how its data follow from the slots.
+
+    Attributes
+    ----------
+    cones : (kind, size) in the order of the rows; for a power cone the size is its
+        exponent
+    sign : 1.0 to minimise, -1.0 if the objective is to be maximised
+    indices, indptr : pattern of A, by column
+    P_where : entries of P that can be other than zero, counted down the columns
+    P : sparse (entries of P_where, slots + 1)
+    q : sparse (nx + 1, slots + 1); the last row is the offset
+    A : sparse (entries of the pattern, slots + 1)
+    b : sparse (rows, slots + 1)
+    slots : name -> slice of the slot vector
+    variables : id of a CVXPY variable -> sparse (entries, nx): its entries, column by
+        column, as linear functions of x
+    """
+
+    cones: tuple[tuple[str, float], ...]
+    sign: float
+    indices: Indices
+    indptr: Indices
+    P_where: Indices
+    P: sp.csr_array
+    q: sp.csr_array
+    A: sp.csr_array
+    b: sp.csr_array
+    slots: dict[str, slice]
+    variables: dict[int, sp.csr_array]
+    _moving: dict[tuple[str, ...], Moving] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def width(self) -> int:
+        """Number of variables."""
+        return len(self.indptr) - 1
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return int(self.b.shape[0])
+
+    @property
+    def size(self) -> int:
+        """Length of the slot vector, the constant one at its end included."""
+        return int(self.q.shape[1])
+
+    @property
+    def columns(self) -> Indices:
+        """Column of each entry of A's pattern."""
+        return np.repeat(np.arange(self.width), np.diff(self.indptr))
+
+    @cached_property
+    def hyperbolic(self) -> tuple[Indices, Indices, Array, Array, int]:
+        """Second-order cones (y + t, y - t, ...), in which y and t can trade units.
+
+        Pair of each entry of A and of each row (0 where there is none); its sign, 1 in
+        y and -1 in t, 0 where there is no pair; number of pairs.
+        """
+        pair_entry, pair_row = (
+            np.zeros((2, len(self.indices))),
+            np.zeros((2, self.height)),
+        )
+        start, pairs = 0, 0
+        by_row = np.argsort(self.indices, kind="stable")
+        ends = np.searchsorted(self.indices[by_row], np.arange(self.height + 1))
+        columns = self.columns
+        for kind, size in self.cones:
+            rows = rows_of(kind, size)
+            if kind == "soc" and rows > 2:
+                first, second = (
+                    by_row[ends[r] : ends[r + 1]] for r in (start, start + 1)
+                )
+                signs = _mirrored(self.A, first, second, columns)
+                right = _mirrored_right(self.b, start)
+                if signs is not None and right is not None:
+                    for k, entries in enumerate((first, second)):
+                        pair_entry[0, entries], pair_entry[1, entries] = pairs, signs
+                        pair_row[:, start + k] = pairs, right
+                    pairs += 1
+            start += rows
+        return (
+            pair_entry[0].astype(int),
+            pair_row[0].astype(int),
+            pair_entry[1],
+            pair_row[1],
+            pairs,
+        )
+
+    @property
+    def P_pattern(self) -> tuple[Indices, Indices, Indices]:
+        """Which of P_where are in the upper triangle, and that pattern by column."""
+        column, row = np.divmod(self.P_where, self.width)
+        upper = np.flatnonzero(row <= column)
+        counts = np.bincount(column[upper], minlength=self.width)
+        return upper, row[upper], np.concatenate([[0], np.cumsum(counts)])
+
+    def matrix(self, values: Array) -> sp.csc_array:
+        """A as a sparse matrix, from the values of its pattern."""
+        shape = (self.height, self.width)
+        return sp.csc_array((values, self.indices, self.indptr), shape=shape)
+
+    def quadratic(self, values: Array) -> sp.csc_array:
+        """The upper triangle of P, from the values of its pattern."""
+        _, row, indptr = self.P_pattern
+        return sp.csc_array((values, row, indptr), shape=(self.width, self.width))
+
+    def moving(self, names: tuple[str, ...]) -> Moving:
+        """What some slots move; the same for all contexts, so found only once."""
+        if names not in self._moving:
+            slots = [self.slots[name] for name in names]
+            columns = np.concatenate(
+                [np.zeros(0, dtype=int), *(np.arange(s.start, s.stop) for s in slots)]
+            )
+            upper = self.P[self.P_pattern[0]]
+            tables = {"P": upper, "q": self.q, "A": self.A, "b": self.b}
+            moved = {k: _moved(table, columns) for k, table in tables.items()}
+            self._moving[names] = Moving(columns, moved)
+        return self._moving[names]
+
+
+@dataclass(frozen=True)
+class Moving:
+    """Columns of some slots, and for each block (table, entries moved, their part)."""
+
+    columns: Indices
+    blocks: dict[str, tuple[sp.csr_array, Indices, sp.csr_array]]
+
+
+@dataclass(frozen=True)
+class Varying:
+    """One block of data over n contexts: mostly constant, some entries vary.
+
+    Attributes
+    ----------
+    base : array of shape (entries,), the constant part
+    where : which entries vary, shape (k,)
+    values : what they are, shape (n, k)
+    """
+
+    base: Array
+    where: Indices
+    values: Array
+
+    def row(self, i: int) -> Array:
+        """All entries at one context."""
+        whole = self.base.copy()
+        whole[self.where] = self.values[i]
+        return whole
+
+    def rows(self) -> Array:
+        """All entries at all contexts, shape (n, entries)."""
+        whole = np.tile(self.base, (len(self.values), 1))
+        whole[:, self.where] = self.values
+        return whole
+
+    def at(self, rows: Rows) -> Varying:
+        """The entries at some of the contexts."""
+        return replace(self, values=self.values[rows])
+
+
+def whole(values: Array) -> Varying:
+    """A block of which every entry varies, from values of shape (n, entries)."""
+    width = values.shape[1]
+    return Varying(np.zeros(width), np.arange(width), np.ascontiguousarray(values))
+
+
+@dataclass(frozen=True)
+class ProgramData:
+    """The data of n contexts."""
+
+    program: ConeProgram
+    P: Varying
+    q: Varying
+    A: Varying
+    b: Varying
+
+    def __len__(self) -> int:
+        return len(self.A.values)
+
+    def at(self, rows: Rows) -> ProgramData:
+        """The data of some of the contexts."""
+        blocks = {name: getattr(self, name).at(rows) for name in ("P", "q", "A", "b")}
+        return replace(self, **blocks)
+
+    @property
+    def offsets(self) -> Array:
+        """The constant of the objective at each context, shape (n,)."""
+        q = self.q
+        if len(q.where) and q.where[-1] == len(q.base) - 1:
+            return q.values[:, -1]
+        return np.full(len(self), q.base[-1])
+
+    @property
+    def finite(self) -> npt.NDArray[np.bool_]:
+        """Whether all numbers of a context are finite, shape (n,)."""
+        blocks = (self.P, self.q, self.A, self.b)
+        fixed = all(np.isfinite(block.base).all() for block in blocks)
+        each = [np.isfinite(block.values).all(axis=1) for block in blocks]
+        return np.asarray(np.all(each, axis=0) & fixed)
+
+
+def fill(
+    program: ConeProgram, fixed: Array, contexts: Mapping[str, Array], n: int = 1
+) -> ProgramData:
+    """The data at n contexts.
+
+    Parameters
+    ----------
+    fixed : array of shape (slots + 1,)
+        The slot vector; what it holds in slots that `contexts` names is ignored.
+    contexts : slot name -> array of shape (n, size of the slot)
+    n : number of contexts, where no slot differs between them
+    """
+    moving = program.moving(tuple(contexts))
+    slots = list(contexts.values())
+    theta = np.hstack(slots) if slots else np.zeros((n, 0))
+    fixed = fixed.copy()
+    fixed[moving.columns] = 0.0
+    blocks = {k: _varying(*block, fixed, theta) for k, block in moving.blocks.items()}
+    return ProgramData(program, **blocks)
+
+
+def _moved(
+    table: sp.csr_array, columns: Indices
+) -> tuple[sp.csr_array, Indices, sp.csr_array]:
+    """A table, its rows that have entries in some columns, and these entries."""
+    part = sp.csr_array(table[:, columns])
+    where = np.flatnonzero(np.diff(part.indptr))
+    return table, where, part[where]
+
+
+def _varying(
+    table: sp.csr_array, where: Indices, part: sp.csr_array, fixed: Array, theta: Array
+) -> Varying:
+    base = np.asarray(table @ fixed)
+    # One sparse product for all contexts.
+    values = base[where] + np.asarray((part @ theta.T).T)
+    return Varying(base, where, np.ascontiguousarray(values))
+
+
+def _mirrored(
+    A: sp.csr_array, first: Indices, second: Indices, columns: Indices
+) -> Array | None:
+    """Signs of two rows' entries that are alike, 1, or opposite, -1; None if neither."""
+    if len(first) != len(second) or (columns[first] != columns[second]).any():
+        return None
+    return _signs(A[first], A[second])
+
+
+def _mirrored_right(b: sp.csr_array, row: int) -> float | None:
+    signs = _signs(b[[row]], b[[row + 1]])
+    return None if signs is None else float(signs[0])
+
+
+def _signs(one: sp.csr_array, other: sp.csr_array) -> Array | None:
+    alike, opposite = (
+        abs(difference).max(axis=1).toarray().ravel() == 0
+        for difference in (one - other, one + other)
+    )
+    empty = alike & opposite
+    if not (alike | opposite).all():
+        return None
+    return np.where(empty, 0.0, np.where(alike, 1.0, -1.0))

@@ -1,1 +1,0 @@
-"""Decisions, and what is recomputed of them with the sets' own oracles."""

@@ -1,1 +1,0 @@
-"""Levels at which decisions, not outcomes, keep their word."""

@@ -1,1 +1,0 @@
-"""Cutting planes: outcomes join one at a time."""

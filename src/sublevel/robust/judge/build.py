@@ -1,0 +1,173 @@
+"""The judge of a model, made from what the user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cvxpy as cp
+import numpy as np
+
+from ..model.products import at_values
+from ..model.robust_model import RobustModel
+from ..model.uncertain import uncertain_in
+from ..model.variable_bounds import declared_bounds, integer_entries
+from .concave import ConcavePart
+from .places import Nature, Place, affine_parts, places_of, split
+from .reading import Frame, read, violation_tape
+from .ruler import Ruler
+from .tape import Step, Tape
+from .written_rows import WrittenRows
+
+
+def ruler_of(model: RobustModel, frame: Frame) -> Ruler:
+    """The judge of a model's decisions, at the values of its products."""
+    products = list(model.ordinary)
+    uncertain = [
+        _rows(at_values(c, products), frame, str(c)) for c in model.uncertain_constraints
+    ]
+    certain = [_rows(c, frame, str(c)) for c in model.certain_constraints]
+    certain += [_rows(c, frame, str(c)) for c in _declared(model.variables)]
+    value = model.objective.args[0]
+    cost = None
+    if model.has_uncertain_objective:
+        aim = value if model.minimises else -value
+        aim = at_values(aim <= 0, products).args[0]
+        cost = _rows_of(aim, (aim,), False, frame, str(model.objective))
+    sizes = [int(v.size) for v in model.variables]
+    ends = [declared_bounds(v) for v in model.variables]
+    whole = np.zeros(sum(sizes), dtype=bool)
+    starts = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(int)
+    for variable, start in zip(model.variables, starts.tolist(), strict=True):
+        whole[start + integer_entries(variable)] = True
+    return Ruler(
+        tuple(uncertain),
+        tuple(certain),
+        read(value, frame),
+        cost,
+        model.sense,
+        np.concatenate([low for low, _ in ends]),
+        np.concatenate([high for _, high in ends]),
+        whole,
+        starts,
+    )
+
+
+def frame_of(model: RobustModel) -> Frame:
+    """Where the leaves of a model are: variables, outcomes and ordinary parameters."""
+    variables, start = {}, 0
+    for variable in model.variables:
+        variables[variable.id] = start
+        start += variable.size
+    outcomes = {}
+    for number, key in enumerate(model.keys):
+        start = 0
+        for parameter in key:
+            outcomes[parameter.id] = (start, number)
+            start += parameter.size
+    ordinary, start = {}, 0
+    for parameter in model.ordinary:
+        ordinary[parameter.id] = start
+        start += parameter.size
+    every = [*model.variables, *(p for key in model.keys for p in key), *model.ordinary]
+    return Frame(variables, outcomes, ordinary, {leaf.id: leaf for leaf in every})
+
+
+def _declared(variables: Sequence[cp.Variable]) -> list[cp.Constraint]:
+    """What variables declare beyond bounds and whole numbers."""
+    conditions = []
+    for variable in variables:
+        if variable.attributes["PSD"]:
+            conditions.append(variable >> 0)
+        if variable.attributes["NSD"]:
+            conditions.append(variable << 0)
+    return conditions
+
+
+def _rows(constraint: cp.Constraint, frame: Frame, text: str) -> WrittenRows:
+    """The rows of a constraint: what must not be positive, or must be zero."""
+    kind = type(constraint).__name__
+    args = constraint.args
+    if kind == "FiniteSet":
+        return _choice(constraint, frame, text)
+    if kind in ("Inequality", "Equality"):
+        left, right = args
+        return _rows_of(left - right, (left, right), kind == "Equality", frame, text)
+    if kind in ("NonNeg", "NonPos", "Zero"):
+        side = -args[0] if kind == "NonNeg" else args[0]
+        return _rows_of(side, (side,), kind == "Zero", frame, text)
+    if kind == "SOC":
+        top, inner = args
+        axis = constraint.axis if inner.ndim > 1 else None
+        length = cp.norm(inner, 2, axis=axis)
+        top = cp.reshape(top, length.shape, order="F")
+        return _rows_of(length - top, (length, top), False, frame, text)
+    if kind == "PSD":
+        return _rows_of(cp.lambda_max(-args[0]), (cp.lambda_max(args[0]),), False, frame, text)
+    if kind == "ExpCone":
+        x, y, z = args
+        top = cp.multiply(y, cp.exp(x / y))
+        return _rows_of(top - z, (top, z), False, frame, text)
+    if kind == "PowCone3D":
+        x, y, z = args
+        share = np.ravel(constraint.alpha.value)
+        if not (share == share[0]).all():
+            return _by_cvxpy(constraint, frame, text)
+        top = cp.multiply(cp.power(x, share[0]), cp.power(y, 1 - share[0]))
+        return _rows_of(cp.abs(z) - top, (cp.abs(z), top), False, frame, text)
+    return _by_cvxpy(constraint, frame, text)
+
+
+def _rows_of(
+    residual: cp.Expression,
+    sides: tuple[cp.Expression, ...],
+    equal: bool,
+    frame: Frame,
+    text: str,
+) -> WrittenRows:
+    free, seeing = split(residual)
+    tapes = tuple(read(side, frame) for side in sides)
+    tape = read(residual, frame)
+    if not seeing:
+        return WrittenRows(text, equal, tape, tape, tapes, None)
+    rest = sum(free[1:], free[0]) if free else None
+    free_tape = None if rest is None else read(rest, frame)
+    moving = sum(seeing[1:], seeing[0])
+    if Nature(moving).is_affine:
+        plain = places_of(moving, frame)
+        return WrittenRows(text, equal, tape, free_tape, tapes, plain)
+    places: list[Place] = []
+    for part in affine_parts(moving):
+        places += places_of(part, frame)
+    concave = tuple(ConcavePart(Nature(part), frame) for part in _concave_parts(moving))
+    return WrittenRows(text, equal, tape, free_tape, tapes, None, tuple(places), concave)
+
+
+def _concave_parts(expression: cp.Expression) -> list[cp.Expression]:
+    """Parts that bend the outcome, each with the sign that makes it concave."""
+    if not uncertain_in(expression):
+        return []
+    nature = Nature(expression)
+    if nature.is_affine:
+        return []
+    if nature.is_concave:
+        return [expression]
+    parts = [part for arg in expression.args for part in _concave_parts(arg)]
+    # A convex function of the outcome alone can be wanted small.
+    if not expression.variables() and nature.view.is_convex():
+        parts.append(-expression)
+    return parts
+
+
+def _choice(constraint: cp.Constraint, frame: Frame, text: str) -> WrittenRows:
+    chosen, options = constraint.args
+    inner = read(chosen, frame)
+    step = Step("nearest", (len(inner.steps) - 1,), inner.shape, (np.ravel(options.value),))
+    tape = Tape((*inner.steps, step))
+    return WrittenRows(text, True, tape, tape, (inner,), None)
+
+
+def _by_cvxpy(constraint: cp.Constraint, frame: Frame, text: str) -> WrittenRows:
+    """Any other kind of constraint: CVXPY says by how much it is violated."""
+    tape = violation_tape(constraint, frame)
+    sides = tuple(read(arg, frame) for arg in constraint.args)
+    return WrittenRows(text, False, tape, tape, sides, None)

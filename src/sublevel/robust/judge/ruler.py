@@ -1,0 +1,383 @@
+"""The judge: what is kept, violated, decided and audited is measured here, and only here.
+
+It answers four questions about decisions, for one context or many.
+
+1. What is every constraint, as it was written, at its worst outcome?  (`judge`)
+2. By how much does each row miss there, and is that small?  (`judge`)
+3. Does a decision violate once its outcome is known?  (`realise`)
+4. Is there a decision at all?  (`is_decided`)
+
+**Small** means small against the row's own net size: the larger of what it compares, the
+part without the outcome and the part with it, after everything has cancelled. No other
+row, no big constant that cancels and no fixed number plays a part, so the answer is the
+same in any unit. Where a row has next to no size (a rule that is best at zero) it means
+small against what the variables in it are worth elsewhere: a miss that can be mended by
+moving them so little that no other row would notice.
+
+**A violation** is a miss beyond what the audit found at the worst outcome, the audited
+slack, by more than the row's resolution: rounding, and what the solver's last digits of
+the decision are worth between the worst outcome and this one. So an outcome inside its
+set never violates, and no miss is too small to count because something else is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...checks import Array
+from ...conic.program import Indices
+from .materiality import noise, sizes_elsewhere
+from .set_oracles import SetOracle
+from .tape import Leaves, Tape
+from .written_rows import Extremes, Held, WrittenRows
+
+#: Relative miss at which a decision is solved for again, to more digits, and above
+#: which it does not pass.
+AIM, TOLERANCE = 1e-6, 1e-5
+#: Relative size of rounding when a row is evaluated.
+ROUNDING = 1e-12
+#: Relative size of the digits of a decision that are the solver's noise.
+RESOLUTION = 1e-8
+
+#: In the words of a certificate.
+IN_WORDS = (
+    f"A violation is a miss beyond the audited slack by more than the resolution of the "
+    f"solver, {RESOLUTION:g} of what the decision adds up; the audit passes slacks up to "
+    f"{TOLERANCE:g} of a row's own size."
+)
+
+#: Statuses of contexts that have a decision to act on.
+DECIDED = ("optimal", "stopped_early", "fallback")
+#: Statuses of decisions that exist, but could not be computed: nothing was kept.
+FAILED = ("solver_failed", "audit_failed")
+
+Flags = npt.NDArray[np.bool_]
+
+
+def is_decided(status: npt.ArrayLike) -> Flags:
+    """Whether each context has a decision to act on, shape (n,).
+
+    Examples
+    --------
+    >>> is_decided(["optimal", "fallback", "infeasible", "audit_failed"])
+    array([ True,  True, False, False])
+    """
+    return np.isin(np.asarray(status), DECIDED)
+
+
+def has_failed(status: npt.ArrayLike) -> Flags:
+    """Whether a decision exists at each context that could not be computed, (n,)."""
+    return np.isin(np.asarray(status), FAILED)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What the judge says of n decisions.
+
+    Attributes
+    ----------
+    objective : shape (n,), the objective at its worst outcome
+    slack : shape (n, rows), by how much each uncertain row misses at its worst, in the
+        user's units, never negative
+    violations : shape (n, uncertain constraints), the largest slack of each
+    binding : shape (n,), the uncertain constraint with the least room; -1 without any
+    miss : shape (n,), the largest miss relative to its row's size; nan if some worst
+        outcome could not be believed
+    gap : shape (n,), how far the objective is from what the solver promised, relative
+    outcomes : for each key, shape (n, dim): the outcome worst for the objective, or for
+        the binding constraint
+    """
+
+    objective: Array
+    slack: Array
+    violations: Array
+    binding: Indices
+    miss: Array
+    gap: Array
+    outcomes: list[Array]
+
+    @property
+    def passed(self) -> Flags:
+        """Whether every miss is small, shape (n,)."""
+        return np.asarray(self.miss <= TOLERANCE)
+
+    @property
+    def clean(self) -> Flags:
+        """Whether no more digits are needed, shape (n,)."""
+        return np.asarray(self.miss <= AIM)
+
+
+@dataclass(frozen=True, eq=False)
+class Realised:
+    """What n decisions turn out to be worth once their outcomes are known.
+
+    Attributes
+    ----------
+    decided : shape (n,), whether there is a decision to act on
+    violated : shape (n,), whether a promise was missed, or a decision that exists could
+        not be computed; False where there is none
+    objective : shape (n,), the objective at the outcome; nan without a decision
+    miss : shape (n,), the largest miss relative to its row's size; -inf where nothing
+        is missed, inf where a decision could not be computed
+    """
+
+    decided: Flags
+    violated: Flags
+    objective: Array
+    miss: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Ruler:
+    """The judge of one model's decisions: arrays only, nothing of CVXPY.
+
+    Attributes
+    ----------
+    uncertain : the uncertain constraints
+    certain : the others
+    objective : tape of the objective, as written
+    cost : the objective as rows to be minimised, if it is uncertain; else None
+    sense : 1.0 to minimise, -1.0 to maximise
+    lower, upper : declared bounds of the variables' entries, shape (entries,)
+    whole : which entries are whole numbers, shape (entries,)
+    starts : where each variable's entries start
+    """
+
+    uncertain: tuple[WrittenRows, ...]
+    certain: tuple[WrittenRows, ...]
+    objective: Tape
+    cost: WrittenRows | None
+    sense: float
+    lower: Array
+    upper: Array
+    whole: Flags
+    starts: Indices
+
+    @property
+    def rows(self) -> int:
+        """Number of uncertain rows."""
+        return sum(part.size for part in self.uncertain)
+
+    def tidied(self, values: Array) -> Array:
+        """Decisions within their declared bounds, whole where they are declared so."""
+        tidy = np.clip(values, self.lower, self.upper)
+        return np.where(self.whole, np.round(tidy), tidy)
+
+    def judge(
+        self,
+        values: Array,
+        promised: Array,
+        ordinary: Array,
+        oracles: Sequence[SetOracle],
+    ) -> Judgement:
+        """Hold n decisions, tidied, against their sets.
+
+        Parameters
+        ----------
+        values : shape (n, entries of the variables)
+        promised : shape (n,), what the solver says the objective is worth; nan where it
+            says nothing
+        ordinary : values of the ordinary parameters
+        oracles : for each key its sets at the n contexts
+        """
+        held = Held(values, ordinary, oracles)
+        extremes = [part.worst(held) for part in self.uncertain]
+        cost = None if self.cost is None else self.cost.worst(held)
+        objective = self._objective(held, cost)
+        binding = _binding(extremes, len(held))
+        outcomes = self._outcomes(held, extremes, cost, binding)
+        leaves = Leaves(values, outcomes, ordinary)
+        gap = np.where(np.isnan(promised), 0.0, np.abs(objective - promised))
+        size = np.abs(objective) if cost is None else cost.size[:, 0]
+        value, net = self._compared(extremes, leaves)
+        value = np.column_stack([value, gap])
+        net = np.column_stack([net, np.fmax(size, np.abs(promised))])
+        relative = self._mended(_relative(value, net), value, net, leaves)
+        slack = [np.maximum(each.value, 0.0) for each in extremes]
+        n = len(values)
+        return Judgement(
+            objective,
+            np.hstack([np.zeros((n, 0)), *slack]),
+            np.column_stack([np.zeros((n, 0)), *(s.max(axis=1) for s in slack)]),
+            binding,
+            np.max(relative, axis=1),
+            relative[:, -1],
+            outcomes,
+        )
+
+    def realise(
+        self,
+        status: npt.ArrayLike,
+        values: Array,
+        slack: Array,
+        certified: Array,
+        feared: Sequence[Array],
+        outcomes: Sequence[Array],
+        ordinary: Array,
+    ) -> Realised:
+        """Hold n decisions against their outcomes.
+
+        Parameters
+        ----------
+        status : shape (n,)
+        values : shape (n, entries of the variables)
+        slack : shape (n, rows), as audited
+        certified : shape (n,), the objective at its worst; nan where none is promised
+        feared, outcomes : for each key the worst outcome and the real one, (n, dim)
+        ordinary : values of the ordinary parameters
+        """
+        decided, failed = is_decided(status), has_failed(status)
+        n = len(decided)
+        objective, miss = np.full(n, np.nan), np.full(n, -np.inf)
+        at = np.flatnonzero(decided)
+        if at.size:
+            leaves = Leaves(values[at], [y[at] for y in outcomes], ordinary)
+            worst = [_where(w[at], y) for w, y in zip(feared, leaves.outcomes, strict=True)]
+            objective[at] = self.objective.rows(leaves)[:, 0]
+            miss[at] = self._missed(leaves, slack[at], certified[at], objective[at], worst)
+        miss[failed] = np.inf
+        return Realised(decided, (miss > 0) | failed, objective, miss)
+
+    # -- misses once the outcome is known ------------------------------------------
+
+    def _missed(
+        self,
+        leaves: Leaves,
+        slack: Array,
+        certified: Array,
+        objective: Array,
+        feared: list[Array],
+    ) -> Array:
+        """The largest relative miss of each context; -inf if nothing is missed."""
+        over, size, bilinear = [], [], []
+        start = 0
+        for part in self.uncertain:
+            value, net = part.at(leaves)
+            over.append(value - slack[:, start : start + part.size])
+            size.append(net)
+            bilinear += [part.is_bilinear] * part.size
+            start += part.size
+        if self.cost is not None:
+            value, net = self.cost.at(leaves)
+            promised = np.where(np.isnan(certified), np.inf, self.sense * certified)
+            over.append(value - promised[:, None])
+            size.append(np.maximum(net, np.where(np.isinf(promised), 0.0, np.abs(promised))[:, None]))
+            bilinear.append(self.cost.is_bilinear)
+        if not over:
+            return np.full(len(leaves), -np.inf)
+        excess, net = np.hstack(over), np.hstack(size)
+        # nan, as at an outcome that is infinite, keeps nothing.
+        missed = ~(excess <= ROUNDING * net)
+        doubtful = np.flatnonzero((missed & np.array(bilinear)).any(axis=1))
+        if doubtful.size:
+            unclear = noise(self, _leaves_at(leaves, doubtful), [w[doubtful] for w in feared])
+            unclear *= RESOLUTION
+            missed[doubtful] &= ~(excess[doubtful] <= unclear)
+        relative = np.where(net > 0, excess / np.where(net > 0, net, 1.0), np.inf)
+        relative = np.where(np.isnan(relative), np.inf, relative)
+        return np.asarray(np.max(np.where(missed, relative, -np.inf), axis=1))
+
+    # -- misses at the worst outcome -------------------------------------------------
+
+    def _objective(self, held: Held, cost: Extremes | None) -> Array:
+        if cost is None:
+            return np.array(self.objective.rows(held.leaves({}))[:, 0])
+        return self.sense * cost.value[:, 0]
+
+    def _compared(
+        self, extremes: list[Extremes], leaves: Leaves
+    ) -> tuple[Array, Array]:
+        """Values and sizes of the uncertain rows at their worst, then the certain ones.
+
+        Certain rows are a matter of solving, so their size is that of what they add up;
+        entries next to nothing count as a thousandth of their variable's largest.
+        """
+        n = len(leaves)
+        floor = 1e-3 * self._largest(leaves.values)
+        value = [np.zeros((n, 0)), *(each.value for each in extremes)]
+        size = [np.zeros((n, 0)), *(each.size for each in extremes)]
+        for part in self.certain:
+            value.append(part.at(leaves)[0])
+            size.append(part.gross(leaves, floor))
+        return np.hstack(value), np.hstack(size)
+
+    def _largest(self, values: Array) -> Array:
+        """The largest entry of each entry's variable, shape (n, entries)."""
+        if not len(self.starts):
+            return np.abs(values)
+        largest = np.maximum.reduceat(np.abs(values), self.starts, axis=1)
+        counts = np.diff(np.append(self.starts, values.shape[1]))
+        return np.repeat(largest, counts, axis=1)
+
+    def _mended(
+        self, relative: Array, value: Array, net: Array, leaves: Leaves
+    ) -> Array:
+        """The misses, with rows of next to no size measured by what they are made of."""
+        rows = np.flatnonzero(~(relative <= AIM).all(axis=1))
+        if rows.size:
+            elsewhere = sizes_elsewhere(self, _leaves_at(leaves, rows))
+            size = np.maximum(net[rows], elsewhere)
+            relative[rows] = _relative(value[rows], size)
+        return relative
+
+    def _outcomes(
+        self,
+        held: Held,
+        extremes: list[Extremes],
+        cost: Extremes | None,
+        binding: Indices,
+    ) -> list[Array]:
+        """The outcome worst for the objective, or for the row with the least room."""
+        n = len(held)
+        if self.cost is not None and cost is not None:
+            worst = self.cost.worst_outcomes(held, cost, np.zeros(n, dtype=int))
+            return [worst[k] for k in range(len(held.oracles))]
+        outcomes = [np.full((n, oracle.dim), np.nan) for oracle in held.oracles]
+        for number in np.unique(binding[binding >= 0]).tolist():
+            at = np.flatnonzero(binding == number)
+            part, extreme = self.uncertain[number], extremes[number]
+            room = _room(extreme)[at]
+            chosen = None if extreme.chosen is None else extreme.chosen[at]
+            joints = tuple({k: v[at] for k, v in j.items()} for j in extreme.joints)
+            some = Extremes(extreme.value[at], extreme.size[at], joints, chosen)
+            worst = part.worst_outcomes(held.at(at), some, np.argmax(room, axis=1))
+            for key, values in worst.items():
+                outcomes[key][at] = values
+        return outcomes
+
+
+def _relative(value: Array, size: Array) -> Array:
+    """A miss in terms of its row's size; inf where there is a miss and no size."""
+    value = np.asarray(value)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(value > 0, value / size, np.where(np.isnan(value), np.nan, 0.0))
+    return np.asarray(share)
+
+
+def _room(extremes: Extremes) -> Array:
+    """Values of rows in terms of their sizes: the largest has the least room."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = extremes.value / extremes.size
+    return np.where(extremes.size > 0, share, np.sign(extremes.value))
+
+
+def _binding(extremes: list[Extremes], n: int) -> Indices:
+    """The constraint with the least room, by its rows' own sizes: shape (n,)."""
+    if not extremes:
+        return np.full(n, -1)
+    return np.argmax(np.column_stack([_room(e).max(axis=1) for e in extremes]), axis=1)
+
+
+def _where(feared: Array, outcome: Array) -> Array:
+    """The worst outcome, or the real one where none is known."""
+    return np.where(np.isfinite(feared), feared, outcome)
+
+
+def _leaves_at(leaves: Leaves, rows: Indices) -> Leaves:
+    outcomes: Any = [y[rows] for y in leaves.outcomes]
+    return Leaves(leaves.values[rows], outcomes, leaves.ordinary)

@@ -1,0 +1,250 @@
+"""What the sets of many contexts answer when asked for worst outcomes.
+
+An answer is not believed until it is seen to lie in its set, and on its boundary: a step
+further away from the middle must lead out of it. What is not believed is nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ...checks import Array
+from ...conic.program import Indices, Rows
+from ...loss_set.batch import Batch, SetBatch
+from ...losses import LabelLoss
+from ...losses.separable import SeparableLoss
+from ...predictions import Numbers, Outcomes, Prediction
+from ...sets import Box, UncertaintySet, Union
+from ...sets.emptiness import is_empty
+from ...sets.mixed import has_labels
+from ...sets.sublevel import within
+
+#: Relative slack within which an outcome counts as in its set, and the relative step
+#: that must lead out of it.
+INSIDE, STEP = 1e-6, 1e-4
+
+#: Sets without a closed form ask CVXPY, which numbers its variables with one counter
+#: for all threads and does not guard it.
+_ONE_AT_A_TIME = RLock()
+
+
+class Region(Protocol):
+    """A set, or a user's oracle: what names a worst outcome of one context."""
+
+    @property
+    def dim(self) -> int: ...
+
+    def worst_case(self, direction: Array) -> Array: ...
+
+
+class SetOracle(Protocol):
+    """The sets of one key at n contexts."""
+
+    @property
+    def dim(self) -> int:
+        """Number of entries of an outcome."""
+
+    def worst_case(self, directions: Array) -> Array:
+        """Each set's worst outcome in its direction, shape (n, dim)."""
+
+    def worst_on(self, entries: Indices, directions: Array) -> Array:
+        """Some entries of the worst outcome in directions that see only these."""
+
+    def narrowed(self, rows: Rows) -> SetOracle:
+        """The same at some contexts."""
+
+
+@dataclass(frozen=True)
+class FixedOracle:
+    """One set for all contexts."""
+
+    region: Region
+
+    @property
+    def dim(self) -> int:
+        """Number of entries of an outcome."""
+        return self.region.dim
+
+    def worst_case(self, directions: Array) -> Array:
+        """The set's worst outcome in each direction, shape (n, dim)."""
+        with _ONE_AT_A_TIME:
+            outcomes = [self._one(direction) for direction in directions]
+        return np.reshape(outcomes, directions.shape)
+
+    def worst_on(self, entries: Indices, directions: Array) -> Array:
+        """Some entries of the worst outcome in directions that see only these."""
+        full = _spread(entries, directions, self.dim)
+        return np.asarray(self.worst_case(full)[:, entries])
+
+    def narrowed(self, rows: Rows) -> FixedOracle:
+        """The same at some contexts."""
+        del rows
+        return self
+
+    def listed(self, most: int) -> Array | None:
+        """Every outcome of a set of at most so many, shape (outcomes, dim); or None."""
+        if not isinstance(self.region, UncertaintySet):
+            return None
+        outcomes = self.region.listed()
+        return None if outcomes is None or len(outcomes) > most else outcomes
+
+    def _one(self, direction: Array) -> Array:
+        outcome = self.region.worst_case(direction)
+        if isinstance(self.region, UncertaintySet) and direction.any():
+            if not _lies_on(self.region, direction, outcome):
+                return np.full(self.dim, np.nan)
+        return outcome
+
+
+def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
+    """Whether an outcome is in a set, and a step along the direction leads out."""
+    if isinstance(region, Union):
+        best = max(region.sets, key=lambda member: member.support(direction))
+        return _lies_on(best, direction, outcome)
+    if not region.contains(outcome, INSIDE):
+        return False
+    opposite = region.worst_case(-direction)
+    if not direction @ (outcome - opposite) > 0:
+        # The set has no width here, so there is no step to take.
+        return True
+    step = STEP * np.abs(outcome - opposite) * np.sign(direction)
+    return not region.contains(outcome + step, INSIDE)
+
+
+@dataclass(frozen=True)
+class BatchOracle:
+    """The sets of a batch, with what is declared of the signs of outcomes.
+
+    Attributes
+    ----------
+    batch : the sets
+    nonneg : which entries are not negative, shape (dim,)
+    """
+
+    batch: Batch
+    nonneg: npt.NDArray[np.bool_]
+
+    @property
+    def dim(self) -> int:
+        """Number of entries of an outcome."""
+        return len(self.nonneg)
+
+    def worst_case(self, directions: Array) -> Array:
+        """Each set's worst outcome in its direction, shape (n, dim)."""
+        outcomes = _believed(self.batch.parts, directions)
+        # An outcome that is worst without regard to signs, and has the right ones, is
+        # worst with them; the others are asked for one by one.
+        wrong = (outcomes[:, self.nonneg] < 0).any(axis=1)
+        if wrong.any():
+            for i in np.flatnonzero(wrong).tolist():
+                one = FixedOracle(self.signed(i))
+                outcomes[i] = one.worst_case(directions[[i]])[0]
+        return outcomes
+
+    def worst_on(self, entries: Indices, directions: Array) -> Array:
+        """Some entries of the worst outcome in directions that see only these."""
+        if len(entries) < self.dim and not self.nonneg.any():
+            shadows = [_shadow(part, entries) for part in self.batch.parts]
+            parts = [part for part in shadows if part is not None]
+            if len(parts) == len(shadows):
+                return _believed(parts, directions)
+        full = _spread(entries, directions, self.dim)
+        return self.worst_case(full)[:, entries]
+
+    def narrowed(self, rows: Rows) -> BatchOracle:
+        """The same at some contexts."""
+        return replace(self, batch=self.batch[rows])
+
+    def signed(self, i: int) -> UncertaintySet:
+        """Set i and the signs."""
+        floor = np.where(self.nonneg, 0.0, -np.inf)
+        region: UncertaintySet = self.batch[i]
+        return region & Box(floor, np.full(self.dim, np.inf))
+
+    def trouble(self) -> npt.NDArray[np.str_]:
+        """Why a context has no worst case, or "": strings of shape (n,)."""
+        parts = self.batch.parts
+        endless = np.any([~np.isfinite(p.effective_budgets) for p in parts], axis=0)
+        trouble = np.where(endless, "unbounded_set", "")
+        if self.nonneg.any() and not endless.all():
+            ready = np.flatnonzero(~endless)
+            trouble[ready[self.narrowed(ready)._empty()]] = "empty_set"
+        return trouble
+
+    def _empty(self) -> npt.NDArray[np.bool_]:
+        """Whether no outcome of each set has the right signs, shape (n,)."""
+        parts = self.batch.parts
+        far = np.all([self._far(part) for part in parts], axis=0)
+        if not all(isinstance(part.loss, SeparableLoss) for part in parts):
+            # What costs least is known by component only where the loss is.
+            with _ONE_AT_A_TIME:
+                for i in np.flatnonzero(far).tolist():
+                    far[i] = is_empty(self.signed(i))
+        return np.asarray(far)
+
+    def _far(self, part: SetBatch) -> npt.NDArray[np.bool_]:
+        """Whether the prediction, made nonnegative, is outside its set."""
+        nearest = np.where(self.nonneg, np.maximum(part.points, 0.0), part.points)
+        scores = part.loss.score(part.prediction, nearest)
+        return np.asarray(scores > part.effective_budgets)
+
+
+def _believed(parts: Sequence[SetBatch], directions: Array) -> Array:
+    """Worst outcomes of a union of batches, nan where an answer is not believed."""
+    each = [_checked(part, directions) for part in parts]
+    if len(each) == 1:
+        return each[0]
+    values = np.stack([np.sum(directions * outcomes, axis=1) for outcomes in each])
+    # nan is the largest to argmax: what is not believed of one part spoils the union.
+    best = np.argmax(values, axis=0)
+    return np.stack(each)[best, np.arange(len(directions))]
+
+
+def _checked(part: SetBatch, directions: Array) -> Array:
+    guard = nullcontext() if part.loss.closed_form else _ONE_AT_A_TIME
+    with guard:
+        outcomes = np.array(part.worst_case(directions))
+    middle, budgets = part.points, part.effective_budgets
+    floors = part.loss.floor(part.prediction)
+    scores = part.loss.score(part.prediction, outcomes)
+    good = within(scores, budgets, floors, INSIDE)
+    if not (isinstance(part.loss, LabelLoss) or has_labels(part.loss)):
+        step = STEP * (outcomes - middle)
+        further = part.loss.score(part.prediction, outcomes + step)
+        gains = np.sum(directions * step, axis=1)
+        size = np.sum(np.abs(directions) * np.abs(outcomes), axis=1)
+        out = ~within(further, budgets, floors, INSIDE)
+        good &= out | (gains <= 1e-12 * size)
+    outcomes[~good] = np.nan
+    return outcomes
+
+
+def _spread(entries: Indices, directions: Array, dim: int) -> Array:
+    """The directions with zeros for the entries they do not see, shape (n, dim)."""
+    if len(entries) == dim:
+        return directions
+    full = np.zeros((len(directions), dim))
+    full[:, entries] = directions
+    return full
+
+
+def _shadow(part: SetBatch, entries: Indices) -> SetBatch | None:
+    """The sets' shadows on some entries, where these are sublevel sets; or None.
+
+    The others then cost their least, which is the floor.
+    """
+    loss = part.loss.narrowed(entries)
+    prediction = part.prediction
+    if loss is None or not isinstance(prediction, Prediction):
+        return None
+    scale = None if prediction.scale is None else prediction.scale[:, entries]
+    narrow = Prediction(prediction.location[:, entries], scale)
+    budgets = part.effective_budgets - part.loss.floor(prediction) + loss.floor(narrow)
+    return SetBatch(loss, narrow, budgets, Outcomes((Numbers(len(entries)),)), ())

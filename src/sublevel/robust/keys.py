@@ -1,0 +1,91 @@
+"""One uncertain key: parameters that share a set, and what gives that set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidParameter
+from ..guarantees import Certificate
+from ..loss_set.source import SetSource
+from ..losses import Loss
+from ..sets import UncertaintySet
+from .decisions import Named, Promise
+
+if TYPE_CHECKING:
+    from .model.uncertain import Key
+    from .solve.oracle import Oracle
+
+#: What can give a key its set: a LossSet or the like, a set value, a user's oracle.
+Source = "SetSource | UncertaintySet | Oracle"
+
+
+@dataclass(frozen=True, eq=False)
+class UncertainKey:
+    """Uncertain parameters that share one set, and its source.
+
+    Attributes
+    ----------
+    parts : the parameters, their entries one after another
+    nonneg : which entries were declared not to be negative, shape (size,)
+    source : what gives the sets
+    parameters : CVXPY's parameters; none if the key was read from a file
+    """
+
+    parts: tuple[Named, ...]
+    nonneg: npt.NDArray[np.bool_]
+    source: SetSource | UncertaintySet | Oracle
+    parameters: Key = ()
+
+    @property
+    def name(self) -> str:
+        """The key in words."""
+        return ", ".join(part.name for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """Number of entries of an outcome."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def predicted(self) -> SetSource | None:
+        """The source, if its sets depend on the context."""
+        source = self.source
+        if isinstance(source, UncertaintySet) or not hasattr(source, "predict_set"):
+            return None
+        return source
+
+    @property
+    def losses(self) -> tuple[Loss, ...] | None:
+        """The losses of a source whose sets depend on the context; else None."""
+        source = self.predicted
+        return None if source is None else tuple(source.losses_)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What is promised of the sets alone."""
+        return getattr(self.source, "certificate_", None)
+
+    def with_source(self, source: SetSource | UncertaintySet | Oracle) -> UncertainKey:
+        """The same key with other sets."""
+        return replace(self, source=source)
+
+
+def promise_of(keys: tuple[UncertainKey, ...]) -> Promise:
+    """The certificate of the only set; of several sets a dict by name."""
+    if len(keys) == 1:
+        return keys[0].certificate
+    return {key.name: key.certificate for key in keys}
+
+
+def check_source(name: str, source: object) -> None:
+    """Raise unless something can give the sets of a key."""
+    oracle = callable(getattr(source, "worst_case", None)) and hasattr(source, "dim")
+    if not (isinstance(source, UncertaintySet) or oracle or hasattr(source, "predict_set")):
+        raise InvalidParameter(
+            f"The set for {name!r} must be a LossSet or a set value, or an oracle "
+            f"with dim and worst_case, got {type(source).__name__}."
+        )

@@ -1,1 +1,0 @@
-"""What a user wrote, taken apart into rows that sets can be put into."""

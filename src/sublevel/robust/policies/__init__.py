@@ -1,1 +1,0 @@
-"""Decide for any number of contexts, here, on workers, or from a file."""

@@ -1,0 +1,163 @@
+"""Decide a chunk of contexts with a compiled program, and judge every decision."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...checks import Array
+from ...conic.program import Indices, ProgramData, fill
+from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
+from ...loss_set.batch import Batch
+from ..decisions import DecisionArrays, Layout
+from ..judge.ruler import Judgement
+from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
+from .compiled import Compiled
+from .slots import slot_values
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ChunkTask:
+    """What all chunks of a call share; it goes to the workers.
+
+    Attributes
+    ----------
+    compiled : the compiled program and its judge
+    slots : slot vector with the ordinary parameters' values
+    ordinary : the same values, one parameter after another
+    layout : what the columns of decisions are
+    solver : what solves a chunk at first
+    """
+
+    compiled: Compiled
+    slots: Array
+    ordinary: Array
+    layout: Layout
+    solver: Solver
+
+    def decide(self, batches: Sequence[Batch | None], rows: int) -> DecisionArrays:
+        """Decide `rows` contexts; a failed one is a status.
+
+        Parameters
+        ----------
+        batches : for each key a batch of sets, or None where the set is a value
+        """
+        oracles = self._oracles(batches)
+        status: npt.NDArray[np.str_] = np.full(rows, "", dtype="<U20")
+        for oracle in oracles:
+            if isinstance(oracle, BatchOracle):
+                status = np.where(status == "", oracle.trouble(), status)
+        decisions = self.layout.room(status)
+        at = np.flatnonzero(status == "")
+        if at.size:
+            data = self._data(batches, at)
+            clean = self._solve(self.solver, data, oracles, decisions, at)
+            # What one solver got wrong, gave up, or has too few digits of, a careful
+            # one may get right.
+            unclear = np.flatnonzero(~clean)
+            if unclear.size:
+                careful = Clarabel(careful=True)
+                self._solve(careful, data.at(unclear), oracles, decisions, at[unclear])
+        return decisions
+
+    def _solve(
+        self,
+        solver: Solver,
+        data: ProgramData,
+        oracles: Sequence[SetOracle],
+        decisions: DecisionArrays,
+        at: Indices,
+    ) -> npt.NDArray[np.bool_]:
+        """Solve, judge, and write what is better than before; which are clean."""
+        solved = _solutions(solver, data)
+        clean = np.zeros(len(at), dtype=bool)
+        best = np.flatnonzero(solved.status == OPTIMAL)
+        before = np.isin(decisions.status[at], ("optimal",))
+        lost = np.flatnonzero((solved.status != OPTIMAL) & ~before)
+        decisions.status[at[lost]] = np.array(STATUSES)[solved.status[lost]]
+        if not best.size:
+            return clean
+        values = self.compiled.values(solved.x[best])
+        narrowed = [oracle.narrowed(at[best]) for oracle in oracles]
+        judged = self.compiled.ruler.judge(
+            values, solved.objective[best], self.ordinary, narrowed
+        )
+        clean[best] = judged.clean
+        passed = judged.passed
+        # A decision that passed already gives way only to a clean one.
+        take = np.flatnonzero(judged.clean | ~before[best])
+        bound = np.full(len(data), np.nan) if solved.bound is None else solved.bound
+        self._write(decisions, at[best][take], judged, take, values, bound[best])
+        status = np.where(passed, "optimal", "audit_failed")
+        decisions.status[at[best][take]] = status[take]
+        return clean
+
+    def _write(
+        self,
+        decisions: DecisionArrays,
+        at: Indices,
+        judged: Judgement,
+        take: Indices,
+        values: Array,
+        bound: Array,
+    ) -> None:
+        decisions.values[at], decisions.bound[at] = values[take], bound[take]
+        decisions.objective[at] = judged.objective[take]
+        decisions.gap[at], decisions.slack[at] = judged.gap[take], judged.slack[take]
+        decisions.violations[at] = judged.violations[take]
+        decisions.binding[at] = judged.binding[take]
+        for mine, outcomes in zip(decisions.outcomes, judged.outcomes, strict=True):
+            mine[at] = outcomes[take]
+
+    def _data(self, batches: Sequence[Batch | None], at: Indices) -> ProgramData:
+        """The program's data at some rows."""
+        program = self.compiled.program
+        contexts: dict[str, Array] = {}
+        for number, batch in enumerate(batches):
+            if batch is not None:
+                contexts |= slot_values(number, batch[at].parts)
+        contexts = {k: v for k, v in contexts.items() if k in program.slots}
+        return fill(program, self.slots, contexts, len(at))
+
+    def _oracles(self, batches: Sequence[Batch | None]) -> list[SetOracle]:
+        oracles: list[SetOracle] = []
+        each = zip(self.compiled.regions, self.compiled.nonneg, batches, strict=True)
+        for region, nonneg, batch in each:
+            if batch is not None:
+                oracles.append(BatchOracle(batch, nonneg))
+            elif region is not None:
+                oracles.append(FixedOracle(region))
+        return oracles
+
+
+def _solutions(solver: Solver, data: ProgramData) -> Solutions:
+    """What a solver says, where it can be a solution."""
+    n, shape = len(data), (len(data), data.program.width)
+    nan = np.full(n, np.nan)
+    nothing = Solutions(np.full(n, FAILED), np.full(shape, np.nan), nan, nan)
+    try:
+        solved = solver.solve(data)
+        fits = np.shape(solved.x) == shape
+        fits &= np.shape(solved.status) == np.shape(solved.objective) == (n,)
+        if not fits:
+            raise ValueError(f"solutions must be of shape {shape}")
+        status = np.array(solved.status, dtype=int)
+    except BaseException as error:
+        # A batch never dies of one solver, not even of a panic, which is no Exception.
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        _LOG.exception("%s failed on a chunk", type(solver).__name__)
+        return nothing
+    x, objective = np.asarray(solved.x, float), np.asarray(solved.objective, float)
+    real = np.isfinite(objective) & np.isfinite(x).all(axis=1)
+    status[(status == OPTIMAL) & ~real] = FAILED
+    status[(status < 0) | (status >= len(STATUSES))] = FAILED
+    given = solved.bound
+    bound = nan if given is None or np.shape(given) != (n,) else np.asarray(given, float)
+    return Solutions(status, x, objective, bound)

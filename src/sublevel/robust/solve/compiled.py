@@ -1,0 +1,225 @@
+"""From a robust model to arrays: one cone program for every context, and its judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...checks import Array
+from ...conic.canonical import cone_program
+from ...conic.pinning import Pins, pinned, without
+from ...conic.program import ConeProgram, Indices, Uncompilable
+from ...epigraph import Epigraph
+from ...errors import InvalidParameter
+from ...sets import UncertaintySet
+from ..judge.ruler import Ruler
+from ..model.lifting import substituted
+from ..model.robust_model import RobustModel
+from ..model.rows import UncertainRow
+from ..model.uncertain import Key
+from .slots import FixedSet, SlotSet
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A robust problem as arrays: everything a worker needs.
+
+    Attributes
+    ----------
+    program : the counterpart, its data affine in the slots
+    ruler : the judge of its decisions
+    outputs : sparse (entries of the user's variables, nx): these from the program's
+    offset : shape (entries,), what is added: entries that are settled in advance
+    regions : for each key, its set if that is a value, or None
+    nonneg : for each key, which entries are declared not to be negative, where its
+        sets do not say it themselves
+    """
+
+    program: ConeProgram
+    ruler: Ruler
+    outputs: sp.csr_array
+    offset: Array
+    regions: tuple[UncertaintySet | None, ...]
+    nonneg: tuple[npt.NDArray[np.bool_], ...]
+
+    def values(self, x: Array) -> Array:
+        """The user's variables from solutions (n, nx), tidied: shape (n, entries)."""
+        return self.ruler.tidied(np.asarray((self.outputs @ x.T).T) + self.offset)
+
+
+def compile_counterpart(
+    model: RobustModel,
+    ruler: Ruler,
+    forms: Mapping[Key, FixedSet | SlotSet],
+    whole: Array | None = None,
+) -> Compiled:
+    """The compiled counterpart; Uncompilable where there is none for all contexts.
+
+    Parameters
+    ----------
+    forms : how the set of each key enters, lifted ones included
+    whole : values of the variables' entries; those of integer variables are pinned
+    """
+    written, plain = _without_integers(counterpart(model, forms))
+    own = [forms[key] for key in model.keys]
+    program = cone_program(written, _labels(model, own))
+    _refuse_moving_curvature(program)
+    entries = [program.variables.get(plain.get(v.id, v.id)) for v in model.variables]
+    outputs = sp.csr_array(
+        sp.vstack(
+            [
+                sp.csr_array((v.size, program.width)) if part is None else part
+                for v, part in zip(model.variables, entries, strict=True)
+            ]
+        )
+    )
+    pins = _pins(program, outputs, ruler, whole)
+    offset = np.asarray(outputs[:, pins.columns] @ pins.values)
+    keep = np.setdiff1d(np.arange(program.width), pins.columns)
+    return Compiled(
+        without(program, pins),
+        ruler,
+        sp.csr_array(outputs[:, keep]),
+        offset,
+        tuple(f.region if isinstance(f, FixedSet) else None for f in own),
+        tuple(
+            f.nonneg if isinstance(f, SlotSet) else np.zeros(f.region.dim, dtype=bool)
+            for f in own
+        ),
+    )
+
+
+def ordinary_slots(model: RobustModel, program: ConeProgram) -> Array:
+    """The slot vector with the present values of the ordinary parameters."""
+    slots = np.zeros(program.size)
+    slots[-1] = 1.0
+    for number, parameter in enumerate(model.ordinary):
+        if f"ordinary.{number}" not in program.slots:
+            continue
+        value = parameter.value
+        if value is None:
+            raise InvalidParameter(
+                f"The parameter {parameter.name()!r} must have a value before a "
+                "decision can be made."
+            )
+        dense = value.toarray() if sp.issparse(value) else value
+        slots[program.slots[f"ordinary.{number}"]] = np.ravel(dense, order="F")
+    return slots
+
+
+def _pins(
+    program: ConeProgram, outputs: sp.csr_array, ruler: Ruler, whole: Array | None
+) -> Pins:
+    pins = pinned(program)
+    if whole is None:
+        return pins
+    columns, values = [pins.columns], [pins.values]
+    for entry in np.flatnonzero(ruler.whole).tolist():
+        at = outputs.indices[outputs.indptr[entry] : outputs.indptr[entry + 1]]
+        columns.append(np.setdiff1d(at[:1], pins.columns))
+        values.append(np.full(len(columns[-1]), np.round(whole[entry])))
+    return Pins(np.concatenate(columns), np.concatenate(values))
+
+
+def _refuse_moving_curvature(program: ConeProgram) -> None:
+    """A quadratic part that moves with the context may cease to be convex."""
+    for name, slots in program.slots.items():
+        if not name.startswith("ordinary.") and program.P[:, slots].nnz:
+            raise Uncompilable("the quadratic part of the objective is uncertain")
+
+
+def counterpart(
+    model: RobustModel, forms: Mapping[Key, FixedSet | SlotSet]
+) -> cp.Problem:
+    """The robust counterpart.
+
+    An uncertain objective of a single row is optimised as it is, without a variable
+    for its worst case: that spares the solver a dense row.
+    """
+
+    def bound(key: Key, direction: cp.Expression, entries: Indices) -> Epigraph:
+        return forms[key].bound(direction, entries)
+
+    sets = {k: f.region for k, f in forms.items() if isinstance(f, FixedSet)}
+    goal, conditions = model.bounded_goal(), model.all_certain(sets)
+    alone = _lone_objective(model)
+    for row in model.rows:
+        if row is not alone:
+            conditions += row.counterpart(bound)
+    if alone is not None:
+        bounds = [bound(k, v, alone.entries[k]) for k, v in alone.slopes.items()]
+        loss = sum((b.value for b in bounds[1:]), bounds[0].value)
+        if _has_certain_part(alone, model.goal):
+            loss = loss - alone.form.certain(alone.index, leave_out=model.goal)
+        goal = type(goal)(loss if isinstance(goal, cp.Minimize) else -loss)
+        conditions += [c for b in bounds for c in b.constraints]
+    return cp.Problem(goal, conditions)
+
+
+def _without_integers(problem: cp.Problem) -> tuple[cp.Problem, dict[int, int]]:
+    """The problem with plain variables for integer ones, and their new ids."""
+    plain = {
+        v.id: cp.Variable(v.shape, bounds=[0, 1] if v.attributes["boolean"] else None)
+        for v in problem.variables()
+        if v.attributes["boolean"] or v.attributes["integer"]
+    }
+    if not plain:
+        return problem, {}
+    sides = [
+        c.copy([substituted(side, plain) for side in c.args]) for c in problem.constraints
+    ]
+    aim = substituted(problem.objective.args[0], plain)
+    relaxed = cp.Problem(type(problem.objective)(aim), sides)
+    return relaxed, {old: new.id for old, new in plain.items()}
+
+
+def _lone_objective(model: RobustModel) -> UncertainRow | None:
+    """The only row that speaks of the objective's worst case, if it is the only one."""
+    if not model.has_uncertain_objective:
+        return None
+    part, goal = model.robust[-1], model.goal
+    if len(part.rows) != 1 or part.equalities:
+        return None
+    if any(goal.id == v.id for other in part.certain for v in other.variables()):
+        return None
+    row = part.rows[0]
+    # The goal is bounded from one side, and the slopes do not depend on it.
+    plain = all(goal.id != v.id for s in row.slopes.values() for v in s.variables())
+    return row if plain and abs(_goal_coefficient(row, goal)) == 1.0 else None
+
+
+def _goal_coefficient(row: UncertainRow, goal: cp.Variable) -> float:
+    columns, values = _constant(row)
+    return float(values[_is_goal(row, goal)[columns]].sum())
+
+
+def _has_certain_part(row: UncertainRow, goal: cp.Variable) -> bool:
+    """Whether a row has a certain part besides the goal."""
+    columns = _constant(row)[0]
+    return bool(row.form.ordinary(row.index)) or not _is_goal(row, goal)[columns].all()
+
+
+def _constant(row: UncertainRow) -> tuple[Indices, Array]:
+    """Columns and values of a row's constant part."""
+    table = row.form.constant
+    at = slice(*table.indptr[[row.index, row.index + 1]])
+    return table.indices[at], table.data[at]
+
+
+def _is_goal(row: UncertainRow, goal: cp.Variable) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(row.form.width, dtype=bool)
+    for variable, columns in row.form.columns:
+        flags[columns] = variable.id == goal.id
+    return flags
+
+
+def _labels(model: RobustModel, forms: Sequence[FixedSet | SlotSet]) -> dict[int, str]:
+    """Slots of sets keep their names; ordinary parameters are numbered."""
+    slots = [form.parameters for form in forms if isinstance(form, SlotSet)]
+    own = {p.id: p.name() for parts in slots for part in parts for p in part.values()}
+    return own | {p.id: f"ordinary.{k}" for k, p in enumerate(model.ordinary)}

@@ -1,0 +1,148 @@
+"""A linear or mixed-integer program that stays alive in HiGHS while rows join it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import highspy
+import numpy as np
+
+from ....checks import Array
+from ....conic.program import Indices
+from ....errors import SolverFailed
+
+#: Absolute slack HiGHS may leave in a row; well below that of the cuts.
+FEASIBILITY = 1e-9
+
+_STATUS = highspy.HighsModelStatus
+_STATUSES: dict[Any, str] = {
+    _STATUS.kOptimal: cp.OPTIMAL,
+    _STATUS.kInfeasible: cp.INFEASIBLE,
+    _STATUS.kUnbounded: cp.UNBOUNDED,
+}
+
+
+class LiveHighs:
+    """Minimise cost * x[column] over bounds and rows.
+
+    Parameters
+    ----------
+    lower, upper : arrays of shape (columns,)
+    integer : positions of the integer columns
+    column, cost : what is minimised
+    gap : float
+        Relative gap at which branch and bound may stop.
+
+    Examples
+    --------
+    >>> lp = LiveHighs(np.zeros(2), np.full(2, 9.0), np.array([0]), 0, -1.0, 1e-7)
+    >>> lp.add_rows([1, 1], [0, 1], [1.0, -1.0], [-np.inf, -3.0], [4.0, -3.0])
+    >>> lp.run(), float(lp.point[0]), lp.bound
+    ('optimal', 4.0, -4.0)
+    """
+
+    def __init__(
+        self,
+        lower: Array,
+        upper: Array,
+        integer: Indices,
+        column: int,
+        cost: float,
+        gap: float,
+    ) -> None:
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        for name, value in _options(gap).items():
+            self._highs.setOptionValue(name, value)
+        self._highs.addVars(len(lower), lower, upper)
+        self._highs.changeColCost(column, cost)
+        self._integer = np.asarray(integer, dtype=np.int32)
+        self._set_kind(highspy.HighsVarType.kInteger)
+
+    def add_rows(
+        self, counts: Any, columns: Any, values: Any, lower: Any, upper: Any
+    ) -> None:
+        """Rows lower <= a'x <= upper; `counts` says how many entries each has."""
+        starts = np.cumsum(counts) - counts
+        self._highs.addRows(
+            len(starts),
+            np.asarray(lower),
+            np.asarray(upper),
+            len(values),
+            starts.astype(np.int32),
+            np.asarray(columns, dtype=np.int32),
+            np.asarray(values),
+        )
+
+    def add_row(self, row: Array, lower: float) -> None:
+        """One row lower <= row @ x."""
+        columns = row.nonzero()[0]
+        values, places = row[columns], columns.astype(np.int32)
+        self._highs.addRow(lower, np.inf, len(columns), places, values)
+
+    def set_cost(self, column: int, cost: float) -> None:
+        """Change what is minimised."""
+        self._highs.changeColCost(column, cost)
+
+    def run(self) -> str:
+        """Solve; "optimal", "infeasible" or "unbounded", else SolverFailed."""
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status not in _STATUSES:
+            status = self._run_cold()
+        if status not in _STATUSES:
+            name = self._highs.modelStatusToString(status)
+            raise SolverFailed(
+                f"HIGHS stopped with status {name!r} on the robust problem. Rescale "
+                "the model, or try another solver."
+            )
+        return _STATUSES[status]
+
+    @property
+    def point(self) -> Array:
+        """The solution, shape (columns,)."""
+        return np.array(self._highs.getSolution().col_value)
+
+    @property
+    def bound(self) -> float:
+        """What no solution beats, by branch and bound: for integer columns."""
+        return float(self._highs.getInfo().mip_dual_bound)
+
+    def ray(self) -> Array | None:
+        """A direction, integrality apart, along which the program improves for ever."""
+        self._set_kind(highspy.HighsVarType.kContinuous)
+        self._run_cold()
+        _, has_ray, direction = self._highs.getPrimalRay()
+        self._set_kind(highspy.HighsVarType.kInteger)
+        return np.array(direction) if has_ray else None
+
+    def pin_integers(self, values: Array) -> None:
+        """From now on the integer columns are these numbers."""
+        self._set_kind(highspy.HighsVarType.kContinuous)
+        for column, value in zip(self._integer.tolist(), values.tolist(), strict=True):
+            self._highs.changeColBounds(column, value, value)
+        self._integer = self._integer[:0]
+
+    def _run_cold(self) -> Any:
+        """Solve from scratch without presolve, which leaves statuses undecided."""
+        self._highs.clearSolver()
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.run()
+        self._highs.setOptionValue("presolve", "choose")
+        return self._highs.getModelStatus()
+
+    def _set_kind(self, kind: Any) -> None:
+        size = self._integer.size
+        if size:
+            self._highs.changeColsIntegrality(size, self._integer, np.full(size, kind))
+
+
+def _options(gap: float) -> dict[str, Any]:
+    return {
+        "output_flag": False,
+        "primal_feasibility_tolerance": FEASIBILITY,
+        "dual_feasibility_tolerance": FEASIBILITY,
+        "mip_feasibility_tolerance": FEASIBILITY,
+        "mip_rel_gap": gap,
+        "mip_abs_gap": FEASIBILITY,
+    }

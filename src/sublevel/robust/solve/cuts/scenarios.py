@@ -1,0 +1,133 @@
+"""The outcomes that cuts are made at: which there are, and how they are handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ....checks import Array
+from ....errors import InvalidParameter
+from ...judge.set_oracles import Region
+from ...model.lifting import Lifted
+from ...model.rows import UncertainRow
+from ...model.uncertain import Key, Uncertain
+from ....sets import UncertaintySet
+from ..lifted_set import LiftedSet
+from ..oracle import CheckedOracle
+
+#: One outcome of every key.
+Joint = dict[Key, Array]
+
+#: A row and the outcomes, one a key it sees, at which it must hold.
+Cut = tuple[int, Joint]
+
+
+class Scenarios:
+    """Outcomes a master problem knows, row by row.
+
+    Parameters
+    ----------
+    rows : the uncertain rows
+    sets : the set of every key
+    """
+
+    def __init__(
+        self, rows: Sequence[UncertainRow], sets: Mapping[Key, Region]
+    ) -> None:
+        self._rows, self._sets = rows, sets
+        self._marks: set[tuple[int, bytes]] = set()
+        self._joint: dict[bytes, Joint] = {}
+        self._any: Joint = {}
+
+    def start(self, given: Mapping[Uncertain, npt.ArrayLike] | None) -> list[Cut]:
+        """Every row at two extremes of the sets, and at the scenarios given."""
+        extremes = [
+            {key: U.worst_case(np.full(U.dim, sign)) for key, U in self._sets.items()}
+            for sign in (1.0, -1.0)
+        ]
+        self._any = extremes[0]
+        inside = self._inside(given) if given is not None else []
+        return [
+            (i, {key: joint[key] for key in row.slopes})
+            for joint in [*extremes, *inside]
+            for i, row in enumerate(self._rows)
+            if self.is_new(i, joint)
+        ]
+
+    def is_new(self, i: int, outcomes: Joint) -> bool:
+        """Whether row i has no cut at these outcomes yet; it has one from now on."""
+        row = self._rows[i]
+        seen = [outcomes[key][row.entries[key]] for key in row.slopes]
+        mark = i, np.concatenate(seen).tobytes()
+        if mark in self._marks:
+            return False
+        self._marks.add(mark)
+        whole = {**self._any, **outcomes}
+        self._joint[np.concatenate(list(whole.values())).tobytes()] = whole
+        return True
+
+    def by_parameter(self) -> dict[Uncertain, Array]:
+        """Outcomes of each parameter, shape (n, size); row j belongs to scenario j."""
+        by_parameter: dict[Uncertain, Array] = {}
+        for key in self._sets:
+            outcomes = [joint[key] for joint in self._joint.values()]
+            table = np.reshape(outcomes, (len(outcomes), self._sets[key].dim))
+            ends = np.cumsum([parameter.size for parameter in key])[:-1]
+            pieces = np.split(table, ends, axis=1)
+            by_parameter.update(zip(key, pieces, strict=True))
+        return {p: v for p, v in by_parameter.items() if not isinstance(p, Lifted)}
+
+    def _inside(self, given: Mapping[Uncertain, npt.ArrayLike]) -> list[Joint]:
+        """The scenarios whose every outcome is in its set.
+
+        One outside would protect against what cannot happen.
+        """
+        joint = {key: _outcomes(key, U, given) for key, U in self._sets.items()}
+        lengths = {len(outcomes) for outcomes in joint.values()}
+        if len(lengths) > 1:
+            raise InvalidParameter(
+                "Cuts(scenarios=...) must have as many outcomes for every parameter, "
+                f"got {sorted(lengths)}."
+            )
+        inside = [_members(self._sets[key], joint[key]) for key in joint]
+        kept = np.flatnonzero(np.all(inside, axis=0))
+        return [{key: joint[key][j] for key in joint} for j in kept]
+
+
+def _members(region: Region, outcomes: Array) -> npt.NDArray[np.bool_]:
+    if not isinstance(region, UncertaintySet | CheckedOracle):
+        return np.ones(len(outcomes), dtype=bool)
+    return np.asarray(region.contains(outcomes))
+
+
+def _outcomes(
+    key: Key, region: Region, given: Mapping[Uncertain, npt.ArrayLike]
+) -> Array:
+    """Outcomes of a key; what functions say of them follows from the outcomes."""
+    if not isinstance(region, LiftedSet):
+        return _stacked(key, given)
+    return region.joined(_stacked(region.key, given))
+
+
+def _stacked(key: Key, given: Mapping[Uncertain, npt.ArrayLike]) -> Array:
+    """Outcomes of a key, shape (n, dim), from those of its parameters."""
+    pieces = []
+    for parameter in key:
+        if parameter not in given:
+            raise InvalidParameter(
+                f"Cuts(scenarios=...) must have outcomes of {parameter.name()!r}."
+            )
+        piece = np.asarray(given[parameter], dtype=float)
+        if piece.ndim != 2 or piece.shape[1] != parameter.size:
+            raise InvalidParameter(
+                f"Cuts(scenarios=...) must be of shape (n, {parameter.size}) for "
+                f"{parameter.name()!r}, got {piece.shape}."
+            )
+        pieces.append(piece)
+    if len({len(piece) for piece in pieces}) > 1:
+        raise InvalidParameter(
+            "Cuts(scenarios=...) must have as many outcomes for every parameter."
+        )
+    return np.hstack(pieces)

@@ -1,0 +1,323 @@
+"""How the contexts of one problem are decided: by one compiled program, or one by one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ...checks import Array
+from ...conic.by_cvxpy import CvxpySolver
+from ...conic.maximise import solve_checked
+from ...conic.program import Uncompilable
+from ...conic.solver import Clarabel, Solver
+from ...errors import (
+    EmptySet,
+    InvalidParameter,
+    NotRobustifiable,
+    OneByOne,
+    OutsideDomain,
+    SolverFailed,
+    Unbounded,
+)
+from ...loss_set.batch import Batch
+from ...predictions import AnyPrediction
+from ...sets import UncertaintySet
+from ..decisions import DecisionArrays, Layout, named
+from ..judge.build import frame_of, ruler_of
+from ..judge.reading import Frame
+from ..judge.ruler import Ruler
+from ..judge.set_oracles import FixedOracle, Region
+from ..keys import UncertainKey
+from ..model.products import present_value
+from ..model.robust_model import RobustModel
+from ..model.uncertain import Key
+from .chunk import ChunkTask
+from .compiled import Compiled, compile_counterpart, counterpart, ordinary_slots
+from .cuts.cuts import Cuts, CutTask
+from .cuts.linear_model import LinearModel, linear_model
+from .lifted_set import bends_outcome, with_lifted
+from .set_at import set_value
+from .slots import FixedSet, SlotSet, example, example_of, slot_set
+from .support_bound import has_dual
+
+#: What one context's failure is called.
+TROUBLES: dict[type[Exception], str] = {
+    Unbounded: "unbounded_set",
+    EmptySet: "empty_set",
+    SolverFailed: "solver_failed",
+    OutsideDomain: "outside_domain",
+}
+
+#: One context's decision, and the outcomes that cutting planes used.
+Decided = tuple[DecisionArrays, Mapping[Any, Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A model with its judge, at the present values of what multiplies outcomes."""
+
+    model: RobustModel
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Where the leaves of the model are."""
+        return frame_of(self.model)
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """The judge of its decisions."""
+        return ruler_of(self.model, self.frame)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What the columns of decisions are."""
+        return Layout(
+            tuple(named(v) for v in self.model.variables),
+            tuple(tuple(named(p) for p in key) for key in self.model.keys),
+            len(self.ruler.uncertain),
+            self.ruler.rows,
+        )
+
+    @cached_property
+    def linear(self) -> LinearModel | None:
+        """The model as arrays for HiGHS, if it is linear but for the outcomes."""
+        model = self.model
+        return linear_model(model.bounded_goal(), model.all_certain(), model.rows)
+
+    def ordinary(self) -> Array:
+        """The present values of the ordinary parameters, all of which have one."""
+        for parameter in self.model.ordinary:
+            present_value(parameter)
+        return self.frame.present()
+
+
+class Engine:
+    """Decides contexts of one problem.
+
+    Parameters
+    ----------
+    prepared : callable
+        The model as it is now; another one after a parameter that multiplies an outcome
+        was given another value.
+    keys : the uncertain keys
+    kind : "auto", "dual", "cuts" or Cuts
+    solver : name of a solver, a Solver, or None
+    """
+
+    def __init__(
+        self,
+        prepared: Callable[[], Prepared],
+        keys: tuple[UncertainKey, ...],
+        kind: str | Cuts,
+        solver: str | Solver | None,
+    ) -> None:
+        self._prepared, self.kind, self.solver = prepared, kind, solver
+        _check_solver(solver)
+        self._losses = {key.name: key.losses for key in keys}
+        self.one_by_one = self._obstacle(keys)
+        self._compiled: tuple[Prepared, Compiled] | None = None
+        self._examples: list[AnyPrediction | None] = []
+        examples = [
+            None if key.losses is None else example(key.losses, key.size) for key in keys
+        ]
+        sure = all(
+            e is not None or k.losses is None for e, k in zip(examples, keys, strict=True)
+        )
+        if self.one_by_one is None and sure:
+            self._compile(keys, examples)
+
+    def task(
+        self,
+        keys: tuple[UncertainKey, ...],
+        first: Callable[[], Sequence[Batch | None]],
+    ) -> ChunkTask | None:
+        """What decides chunks; None where contexts must be decided one by one.
+
+        `first` gives the batches of some contexts, to see how wide predictions are.
+        """
+        if self.one_by_one is not None:
+            return None
+        if self._compiled is None:
+            batches = first()
+            examples = [None if b is None else example_of(b.parts[0]) for b in batches]
+            self._compile(keys, examples)
+        elif self._compiled[0] is not self._prepared():
+            self._compile(keys, self._examples)
+        if self._compiled is None:
+            return None
+        prepared, compiled = self._compiled
+        slots = ordinary_slots(prepared.model, compiled.program)
+        ordinary = prepared.ordinary()
+        return ChunkTask(compiled, slots, ordinary, prepared.layout, self._chunk_solver)
+
+    def decide_one(
+        self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
+    ) -> Decided:
+        """The decision at one context, given each key's set; a failure is a status."""
+        prepared = self._prepared()
+        try:
+            sets: dict[Key, Region] = {
+                key.parameters: set_value(key, region)
+                for key, region in zip(keys, regions, strict=True)
+            }
+            return self._decide(prepared, with_lifted(sets, prepared.model.rows))
+        except tuple(TROUBLES) as error:
+            status = next(s for kind, s in TROUBLES.items() if isinstance(error, kind))
+            return prepared.layout.room([status]), {}
+
+    def rescue(
+        self,
+        keys: tuple[UncertainKey, ...],
+        regions: Sequence[UncertaintySet | Any],
+    ) -> Decided | None:
+        """By cutting planes what one program could not decide; None if they may not."""
+        if self.kind != "auto":
+            return None
+        prepared = self._prepared()
+        try:
+            sets: dict[Key, Region] = {
+                key.parameters: set_value(key, region)
+                for key, region in zip(keys, regions, strict=True)
+            }
+            decided = self._by_cuts(prepared, with_lifted(sets, prepared.model.rows), Cuts())
+        except (*TROUBLES, NotRobustifiable):
+            return None
+        return decided if decided[0].status[0] == "optimal" else None
+
+    @property
+    def _chunk_solver(self) -> Solver:
+        if self.solver is None or self.solver == "CLARABEL":
+            return Clarabel()
+        return CvxpySolver(self.solver) if isinstance(self.solver, str) else self.solver
+
+    @property
+    def _solver_name(self) -> str | None:
+        return self.solver if isinstance(self.solver, str) else None
+
+    def _decide(self, prepared: Prepared, sets: dict[Key, Region]) -> Decided:
+        kind, model = self.kind, prepared.model
+        if kind == "auto":
+            convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
+            exact = len(convex) == len(sets) and has_dual(convex)
+            kind = "dual" if exact and not model.is_mixed_integer else "cuts"
+        if isinstance(kind, Cuts) or kind == "cuts":
+            cuts = kind if isinstance(kind, Cuts) else Cuts()
+            return self._by_cuts(prepared, sets, cuts)
+        decided = self._by_dual(prepared, sets)
+        failed = decided[0].status[0] in ("solver_failed", "audit_failed")
+        if failed and self.kind == "auto":
+            try:
+                again = self._by_cuts(prepared, sets, Cuts())
+            except (*TROUBLES, NotRobustifiable):
+                return decided
+            return again if again[0].status[0] == "optimal" else decided
+        return decided
+
+    def _by_cuts(
+        self, prepared: Prepared, sets: Mapping[Key, Region], cuts: Cuts
+    ) -> Decided:
+        task = CutTask(
+            prepared.model,
+            prepared.ruler,
+            prepared.layout,
+            prepared.ordinary(),
+            prepared.linear,
+        )
+        return task.decide(sets, cuts, self._solver_name)
+
+    def _by_dual(self, prepared: Prepared, sets: Mapping[Key, Region]) -> Decided:
+        model, ruler = prepared.model, prepared.ruler
+        forms: dict[Key, FixedSet | SlotSet] = {}
+        for key, region in sets.items():
+            if not isinstance(region, UncertaintySet):
+                raise NotRobustifiable(
+                    "A user's own oracle has no conic dual. Use engine='cuts'."
+                )
+            forms[key] = FixedSet(region)
+        ordinary, whole = prepared.ordinary(), None
+        if model.is_mixed_integer:
+            written = counterpart(model, forms)
+            status = solve_checked(written, self._solver_name or "HIGHS")
+            if status != cp.OPTIMAL:
+                return prepared.layout.room([status]), {}
+            values = [np.ravel(v.value, order="F") for v in model.variables]
+            whole = np.concatenate(values)
+        compiled = compile_counterpart(model, ruler, forms, whole)
+        slots = ordinary_slots(model, compiled.program)
+        solver = self._chunk_solver if whole is None else Clarabel()
+        task = ChunkTask(compiled, slots, ordinary, prepared.layout, solver)
+        decided = task.decide([None] * len(model.keys), 1)
+        if whole is not None:
+            decided.bound[:] = np.nan
+        return decided, {}
+
+    def _compile(
+        self,
+        keys: tuple[UncertainKey, ...],
+        examples: Sequence[AnyPrediction | None],
+    ) -> None:
+        prepared = self._prepared()
+        self._examples = list(examples)
+        forms: dict[Key, FixedSet | SlotSet] = {}
+        for number, (key, shape) in enumerate(zip(keys, examples, strict=True)):
+            if key.losses is not None and shape is not None:
+                forms[key.parameters] = slot_set(number, key.losses, shape, key.nonneg)
+            else:
+                forms[key.parameters] = FixedSet(_value_of(key))
+        try:
+            compiled = compile_counterpart(prepared.model, prepared.ruler, forms)
+        except Uncompilable as obstacle:
+            self.one_by_one = str(obstacle)
+            return
+        solver = self._chunk_solver
+        if isinstance(solver, CvxpySolver):
+            solver.check(compiled.program)
+            warnings.warn(
+                f"RobustProblem.compile(solver={solver.name!r}): contexts are posed to "
+                "CVXPY one by one, which takes milliseconds each. CLARABEL, the default, "
+                "keeps one live solver for all of them.",
+                OneByOne,
+                stacklevel=5,
+            )
+        self._compiled = prepared, compiled
+
+    def _obstacle(self, keys: tuple[UncertainKey, ...]) -> str | None:
+        """Why one cone program cannot serve all contexts, or None."""
+        model = self._prepared().model
+        if self.kind == "cuts" or isinstance(self.kind, Cuts):
+            return "cutting planes were asked for"
+        if model.is_mixed_integer:
+            return "some variables are integer"
+        if bends_outcome(model.rows):
+            return "a constraint bends the outcome"
+        losses = [loss for key in keys for loss in key.losses or ()]
+        if not all(loss.has_slots for loss in losses):
+            return "a set has labels, or a loss of the user's own"
+        values = [set_value(k, k.source) for k in keys if k.predicted is None]  # type: ignore[arg-type]
+        convex = [value for value in values if isinstance(value, UncertaintySet)]
+        exact = len(convex) == len(values) and has_dual(convex)
+        return None if exact else "a set has no exact dual"
+
+
+def _value_of(key: UncertainKey) -> UncertaintySet:
+    region = set_value(key, key.source)  # type: ignore[arg-type]
+    if not isinstance(region, UncertaintySet):
+        raise Uncompilable("a set has no exact dual")
+    return region
+
+
+def _check_solver(solver: str | Solver | None) -> None:
+    if solver is None or isinstance(solver, Solver):
+        return
+    if solver not in cp.installed_solvers():
+        raise InvalidParameter(
+            f"RobustProblem.compile(solver=...) must be one of "
+            f"{cp.installed_solvers()}, or an object that solves chunks, got "
+            f"{solver!r}."
+        )
