@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...checks import Array
+from ...loss_set.batch import SetBatch, UnionBatch
 from ...losses import Squared
 from ...predictions import Numbers, Outcomes, Prediction, count_rows
-from ...set_batch import SetBatch, UnionBatch
 
 
 @dataclass(frozen=True)

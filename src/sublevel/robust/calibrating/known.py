@@ -10,7 +10,7 @@ import numpy as np
 
 from ...checks import Array, as_matrix
 from ...errors import InvalidParameter
-from ...fingerprint import refuse_seen
+from ...loss_set.marks import refuse_seen
 from ...predictions import JointPrediction, Prediction, count_rows
 from ..modelling.contexts import parts_of
 from ..modelling.sets_at import is_predicted, named

@@ -12,7 +12,7 @@ import numpy as np
 from ...checks import require_level
 from ...errors import InvalidParameter, SolvesFailed
 from ...guarantees import Certificate, Weighted
-from ...guarantees.weights import read_weights
+from ...guarantees.weighted import read_weights
 from ..modelling.sets_at import is_predicted
 from .at_budget import AtBudget, AtWeightedBudget
 from .decision_aware import Search, level_units

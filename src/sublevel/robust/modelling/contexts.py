@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...checks import Array
+from ...loss_set.batch import SetBatch, UnionBatch
 from ...losses.separable import SeparableLoss
 from ...predictions import Numbers, Outcomes, Prediction
-from ...set_batch import SetBatch, UnionBatch
 from ...sets import Box, UncertaintySet
-from ...sets.emptiness import is_empty
+from ...sets.members import is_empty
 
 #: Sets without a closed form ask CVXPY, which numbers its variables with one counter
 #: for all threads and does not guard it.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import EmptySet, InvalidParameter, Unbounded
 from ...guarantees.calibration import Calibration
+from ...loss_set.batch import SetBatch
 from ...predictions import (
     JointPrediction,
     Numbers,
@@ -17,9 +18,8 @@ from ...predictions import (
     count_rows,
     take_rows,
 )
-from ...set_batch import SetBatch
 from ...sets import Box, UncertaintySet
-from ...sets.emptiness import is_empty
+from ...sets.members import is_empty
 from .contexts import parts_of
 from .counterpart import Key
 from .oracle import CheckedOracle, is_oracle
