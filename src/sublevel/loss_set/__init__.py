@@ -2,5 +2,16 @@
 
 from .batch import Batch, SetBatch, UnionBatch
 from .estimator import LossSet
+from .marks import mark_rows, refuse_seen
+from .source import SetSource, certificate_of
 
-__all__ = ["Batch", "LossSet", "SetBatch", "UnionBatch"]
+__all__ = [
+    "Batch",
+    "LossSet",
+    "SetBatch",
+    "SetSource",
+    "UnionBatch",
+    "certificate_of",
+    "mark_rows",
+    "refuse_seen",
+]

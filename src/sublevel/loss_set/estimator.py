@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import guarantees, losses
 from ..checks import Array, require_level
 from ..errors import NotCalibrated
+from ..guarantees import Calibrated, Certificate
 from ..predictions import as_model, count_rows, is_fitted, predict_point
 from .fitting import ready, require_crossable, score_crossed, train
-from .marks import mark_rows, refuse_seen
+from .marks import Hashes, mark_rows, refuse_seen
 from .scorer import (
     Scored,
     Scorer,
@@ -20,6 +21,9 @@ from .scorer import (
     score_held_out,
 )
 from .wrapper import ModelWrapper, copy_description
+
+if TYPE_CHECKING:
+    from .source import SetSource
 
 #: What `calibrate` learns; a newly fitted model voids it.
 CALIBRATED = (
@@ -75,9 +79,16 @@ class LossSet(ModelWrapper):
     (5, 2, True)
     """
 
-    #: What `fit` trained, and marks of the rows it trained on.
+    # As everywhere in scikit-learn, what is learned is absent until it has been.
+    calibration_: Calibrated
+    budget_: Any
+    radius_: Any
+    certificate_: Certificate
+
+    #: What `fit` trained, and marks of the rows it trained and calibrated on.
     _trained: Scorer | None = None
-    _seen: Any = None
+    _seen: Hashes | None = None
+    _calibrated: Hashes | None = None
 
     def __init__(self, model: Any, loss: Any = "squared") -> None:
         self.model = model
@@ -159,6 +170,16 @@ class LossSet(ModelWrapper):
         return predict_batch(scorers, X, budgets, names)
 
     @property
+    def training_marks(self) -> Hashes | None:
+        """Marks of the rows `fit` learned from; None where it learned from none."""
+        return self._seen
+
+    @property
+    def calibration_marks(self) -> Hashes | None:
+        """Marks of the rows `calibrate` used; None where they were too many to keep."""
+        return self._calibrated
+
+    @property
     def losses_(self) -> tuple[Any, ...]:
         """The loss of each batch `predict_set` unites: one, or one a fold of CV+."""
         scorers = getattr(self, "_scorers", None) or (self._scorer(),)
@@ -204,3 +225,10 @@ def _radius(loss: Any, budget: Any) -> Any:
     if isinstance(budget, dict):
         return {group: loss.radius(level) for group, level in budget.items()}
     return loss.radius(budget)
+
+
+if TYPE_CHECKING:
+
+    def _gives_sets(sets: LossSet) -> SetSource:
+        """A type checker sees here that a LossSet is a SetSource."""
+        return sets

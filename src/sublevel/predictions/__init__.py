@@ -5,7 +5,14 @@ from .classes import align, outcomes_of, stack, unseen_components
 from .models import ModelBlocks, SharedModel, as_model, is_fitted, is_torch_module
 from .outcomes import Labels, Numbers, Outcomes
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
-from .tables import column_names, count_rows, frame_columns, split_columns, take_rows
+from .tables import (
+    Table,
+    column_names,
+    count_rows,
+    frame_columns,
+    split_columns,
+    take_rows,
+)
 
 __all__ = [
     "AnyPrediction",
@@ -18,6 +25,7 @@ __all__ = [
     "Outcomes",
     "Prediction",
     "SharedModel",
+    "Table",
     "align",
     "as_model",
     "column_names",

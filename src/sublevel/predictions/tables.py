@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from ..errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+
+class SparseRows(Protocol):
+    """A sparse matrix of scipy's, of any format."""
+
+    shape: tuple[int, ...]
+
+    def tocsr(self) -> Any: ...
+
+
+#: What users have: contexts X, handed to the model as they come, or outcomes Y.
+Table: TypeAlias = (
+    "npt.ArrayLike | pd.DataFrame | pd.Series[Any] | SparseRows | Sequence[Any]"
+)
 
 
 def split_columns(Y: Any) -> list[Any]:
