@@ -16,6 +16,12 @@ from ..checks import Array
 #: Residuals count as at most so many robust spreads when asymmetry is looked for.
 REACH = 3.0
 
+#: Halvings of an interval after which its ends are next to each other.
+HALVINGS = 60
+
+#: Differences of this size, relative to the values, are due to rounding.
+ROUNDING = 1e-12
+
 #: A median absolute deviation times this estimates the spread of normal residuals.
 _TO_SPREAD = 1.4826
 
@@ -130,24 +136,42 @@ def _asymmetry(column: Array) -> float:
     mean zero. An odd function of symmetric residuals is symmetric, so the sum over the
     root of the sum of squares is sub-Gaussian, whatever their tails.
     """
+    centred = column - np.median(column)
     reach = REACH * _robust_spread(column)
     if not reach:
         return 0.0
-    centre, step = float(np.median(column)), np.inf
-    while abs(step) > 1e-9 * reach:
-        step = float(np.clip(column - centre, -reach, reach).mean())
-        centre += step
-    near = np.clip(column - centre, -reach, reach)
+    near = np.clip(centred - _centre(centred, reach), -reach, reach)
     inside = np.abs(near) < reach
+    if not inside.any():
+        # Two clusters of one size, infinitely far from each other: nothing is lopsided.
+        return 0.0
     # Minus the first-order effect of estimating the centre.
     third = near**3 - 3 * (near[inside] ** 2).mean() * near
     return float(_self_normalised(third[:, None])[0])
 
 
+def _centre(centred: Array, reach: float) -> float:
+    """Where residuals of median zero, pulled in to the reach, have mean zero.
+
+    The mean falls as the centre rises, and half of the residuals lie on either side of
+    zero, so the centre is within reach of it: halving the interval ends, whatever the
+    residuals.
+    """
+    low, high = -reach, reach
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if np.clip(centred - middle, -reach, reach).mean() > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
 def _robust_spread(column: Array) -> float:
     """From the median absolute deviation, unless more than half are the same."""
     deviation = float(np.median(np.abs(column - np.median(column))))
-    if deviation > 0:
+    # Values that differ by their rounding are the same.
+    if deviation > ROUNDING * float(np.abs(column).max()):
         return _TO_SPREAD * deviation
     return float(column.std()) if varies(column[:, None])[0] else 0.0
 
@@ -173,4 +197,4 @@ def _standardised(errors: Array) -> Array:
 
 def varies(errors: Array) -> Any:
     """Whether each column varies by more than its rounding error."""
-    return np.ptp(errors, axis=0) > 1e-12 * np.abs(errors).max(axis=0)
+    return np.ptp(errors, axis=0) > ROUNDING * np.abs(errors).max(axis=0)

@@ -129,6 +129,9 @@ def study_residuals(residuals: Any, X: Any = None, delta: float = 0.001) -> Diag
             f"study_residuals(residuals=...) must have at least {FEWEST} rows, got "
             f"{len(errors)}."
         )
+    # All that is looked for is free of units. In units of a power of two, which changes
+    # no digit, squares neither vanish nor overflow.
+    errors = np.ldexp(errors, -int(np.frexp(np.abs(errors).max())[1]))
     limit = float(-ndtri(delta / _tests(errors.shape[1], X is not None)))
     looks = (look_at_bias, look_at_skewness, look_at_tails, look_at_correlation)
     facts = [look(errors) for look in looks]

@@ -319,3 +319,12 @@ def test_the_frontier_picture():
         sl.plots.frontier(frame, "cost")
     with pytest.raises(InvalidParameter, match=r"Policy\.frontier"):
         sl.plots.frontier(frame.drop(columns="low"))
+
+
+@pytest.mark.parametrize("shift", [1e7, 1e9, 1e12])
+def test_outcomes_far_from_their_predictions_are_diagnosed(shift):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = X[:, :2] + rng.normal(size=(60, 2))
+    found = sl.diagnose(sl.LossSet(lambda X: X[:, :2]), X, Y + shift)
+    assert "bias" in found.to_pandas().query("alarming")["check"].tolist()

@@ -1,6 +1,7 @@
 """Evidence against what Theorem A asserts: found where it is, not where it is not."""
 
 from math import sqrt
+from threading import Thread
 
 import numpy as np
 import pandas as pd
@@ -242,3 +243,51 @@ def test_what_is_checked():
         study_residuals(np.ones((50, 2)), np.ones((49, 1)))
     with pytest.raises(InvalidParameter, match=r"study_residuals\(delta="):
         study_residuals(np.ones((50, 2)), delta=0.0)
+
+
+#: Residuals on which a search for the centre must come to an end.
+STUBBORN = {
+    "shifted by 1e7": lambda rng: 1e7 + rng.normal(size=(60, 2)),
+    "shifted by 1e12": lambda rng: 1e12 + rng.normal(size=(60, 2)),
+    "two values": lambda rng: np.where(rng.random((60, 2)) < 0.4, 0.3, -1.0),
+    "two values, one of them up to rounding": lambda rng: np.where(
+        rng.random((61, 2)) < 0.4, 1.0, 0.1 + 3e-17 * rng.integers(-2, 3, (61, 2))
+    ),
+    "two far clusters": lambda rng: (
+        np.repeat([[-9.0], [9.0]], 30, axis=0) + 1e-3 * rng.normal(size=(60, 1))
+    ),
+    "huge": lambda rng: 1e200 * rng.normal(size=(60, 2)),
+    "tiny": lambda rng: 1e-200 * rng.normal(size=(60, 2)),
+    "one wild value": lambda rng: np.append(rng.normal(size=59), 1e150)[:, None],
+}
+
+
+@pytest.mark.parametrize("law", STUBBORN)
+def test_the_study_always_ends(law):
+    rng = np.random.default_rng(0)
+    residuals, X = STUBBORN[law](rng), rng.normal(size=(61, 2))
+    studies = []
+    # A daemon: were the study never to end, the tests would all the same.
+    work = Thread(
+        target=lambda: studies.append(study_residuals(residuals, X[: len(residuals)])),
+        daemon=True,
+    )
+    work.start()
+    work.join(timeout=30)
+    (study,) = studies
+    assert len(study.surprises) == 7
+    assert np.isfinite(study.surprises).all()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-6, 1e6, 1e200])
+def test_units_do_not_matter(unit, rng):
+    X, residuals = rng.normal(size=(100, 2)), rng.gamma(2.0, size=(100, 3))
+    here, there = study_residuals(residuals, X), study_residuals(unit * residuals, X)
+    assert here.surprises == pytest.approx(there.surprises, rel=1e-6, abs=1e-6)
+
+
+def test_a_shift_moves_the_bias_and_nothing_else(rng):
+    residuals = rng.gamma(2.0, size=(200, 2))
+    here, there = study_residuals(residuals), study_residuals(1e7 + residuals)
+    assert there.skewness == pytest.approx(here.skewness, abs=1e-5)
+    assert there.surprises[1:] == pytest.approx(here.surprises[1:], abs=1e-5)
