@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .errors import InvalidParameter
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 #: A value longer than this is named by its type and size in a message.
 _LONGEST = 60

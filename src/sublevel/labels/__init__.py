@@ -2,7 +2,14 @@
 
 from .frontier import Choices, promising, undominated
 from .oracle import best_labels, best_of, milp_labels, pareto_labels
-from .table import TOLERANCE, LabelCosts, Labels, LabelTable, excess_costs
+from .table import (
+    TOLERANCE,
+    LabelCosts,
+    Labels,
+    LabelTable,
+    are_affordable,
+    excess_costs,
+)
 
 __all__ = [
     "TOLERANCE",
@@ -10,6 +17,7 @@ __all__ = [
     "LabelCosts",
     "LabelTable",
     "Labels",
+    "are_affordable",
     "best_labels",
     "best_of",
     "excess_costs",

@@ -4,6 +4,7 @@ Costs are measured above each block's least cost. What remains of the budget is 
 room, never negative, so the least-cost labels are always affordable.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, nan
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..errors import InvalidParameter
 
 Labels = npt.NDArray[np.intp]
@@ -44,8 +45,8 @@ class LabelCosts:
     LabelTable(gains=array([[  5., -inf], [  7., -inf]]), ...)
     """
 
-    present: npt.NDArray[np.bool_]
-    usable: npt.NDArray[np.bool_]
+    present: BoolArray
+    usable: BoolArray
     excess: Array
     room: float
     least: float
@@ -72,7 +73,7 @@ class LabelCosts:
         return top if (self.free | (self.excess == top)).all() else nan
 
     @cached_property
-    def free(self) -> npt.NDArray[np.bool_]:
+    def free(self) -> BoolArray:
         """Which classes cost nothing above the least, shape (blocks, classes)."""
         return np.asarray(self.excess == 0.0)
 
@@ -193,14 +194,60 @@ def excess_costs(
         )
     if budget == inf:
         return np.zeros_like(costs), 0.0, least
-    scale = max(abs(budget) if budget > least else 0.0, float(np.abs(lowest).sum()))
-    room = max(float(budget) - least, 0.0) + tol * scale
+    room = float(_room(budget, lowest, tol))
     return costs - lowest[:, None], room, least
 
 
-def _rectangle(
-    name: str, blocks: Any, fill: float
-) -> tuple[npt.NDArray[np.bool_], Array]:
+def are_affordable(
+    costs: Sequence[Array], budgets: npt.ArrayLike, outcomes: Array, tol: float
+) -> BoolArray:
+    """Whether each outcome is one label a block, at a total cost within the budget.
+
+    Parameters
+    ----------
+    costs : one array of shape (classes,), or (n, classes), a block
+        An infinite cost excludes the class, unless the budget is infinite.
+    budgets : float, or array of shape (n,)
+        Below the sum of the least costs, the least-cost labels are affordable.
+    outcomes : array of shape (n, sum of classes)
+    tol : float
+        Relative slack of the budget, and slack of an entry that is to be 0 or 1.
+
+    Returns
+    -------
+    boolean array of shape (n,)
+
+    Examples
+    --------
+    >>> costs, outcomes = [np.array([0.1, 2.0])], np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> are_affordable(costs, 1.0, outcomes, tol=0.0)
+    array([ True, False])
+    """
+    hot = outcomes > 0.5
+    whole = (np.abs(outcomes - hot) <= tol).all(axis=-1)
+    ends = np.cumsum([block.shape[-1] for block in costs])[:-1]
+    single = [block.sum(axis=-1) == 1 for block in np.split(hot, ends, axis=-1)]
+    lowest = np.stack([block.min(axis=-1) for block in costs], axis=-1)
+    excess = [block - lowest[..., [k]] for k, block in enumerate(costs)]
+    spent = np.where(hot, np.concatenate(excess, axis=-1), 0.0).sum(axis=-1)
+    endless = np.asarray(budgets) == inf
+    fits = spent <= _room(np.where(endless, 0.0, budgets), lowest, tol)
+    return np.asarray(whole & np.all(single, axis=0) & (fits | endless))
+
+
+def _room(budget: npt.ArrayLike, lowest: Array, tol: float) -> Array:
+    """What may be spent above the least costs, shape (...), those being (..., blocks).
+
+    The slack is relative to the larger of the budget and the least costs.
+    """
+    given, least = np.asarray(budget, dtype=float), lowest.sum(axis=-1)
+    size = np.maximum(
+        np.where(given > least, np.abs(given), 0.0), np.abs(lowest).sum(axis=-1)
+    )
+    return np.asarray(np.maximum(given - least, 0.0) + tol * size)
+
+
+def _rectangle(name: str, blocks: Any, fill: float) -> tuple[BoolArray, Array]:
     """Blocks of different lengths as one array, and where it is filled."""
     try:
         rows = [np.asarray(block, dtype=float) for block in blocks]

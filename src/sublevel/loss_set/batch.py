@@ -14,7 +14,7 @@ from ..losses import LabelLoss, Loss
 from ..predictions import AnyPrediction, Labels, Outcomes
 from ..sets import UncertaintySet, Union
 from ..sets.base import TOLERANCE
-from ..sets.sublevel import sublevel_set, within
+from ..sets.sublevel import membership, sublevel_set
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,9 +137,7 @@ class SetBatch(Batch):
                 f"SetBatch.contains(Y) must have one row for each of the {len(self)} "
                 f"sets, got {len(vectors)}."
             )
-        scores = self.loss.score(self.prediction, vectors)
-        floors = self.loss.floor(self.prediction)
-        return within(scores, self.effective_budgets, floors, tol)
+        return membership(self.loss, self.prediction, self.budgets, vectors, tol)
 
     def worst_case(self, directions: Any) -> Array:
         """The outcome of each set that maximises `direction @ y`, shape (n, m).

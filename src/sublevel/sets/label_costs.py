@@ -14,7 +14,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter
-from ..labels.table import TOLERANCE, Labels, excess_costs
+from ..labels.table import Labels, excess_costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +45,17 @@ class LabelPrices:
         """Matrix of shape (blocks, dim) that sums the coordinates of each block."""
         return np.repeat(np.eye(len(self.costs)), self.sizes, axis=1)
 
-    def table(self, tol: float = TOLERANCE) -> tuple[Array, float]:
+    def table(self) -> tuple[Array, float]:
         """Excess costs, shape (blocks, classes), inf where there is none; the room."""
         present = np.arange(max(self.sizes)) < np.array(self.sizes)[:, None]
         costs = np.full(present.shape, inf)
         costs[present] = np.concatenate(self.costs)
-        excess, room, _ = excess_costs(costs, self.budget, tol)
+        excess, room, _ = excess_costs(costs, self.budget)
         return np.where(present, excess, inf), room
 
-    def row(self, tol: float = TOLERANCE) -> tuple[Array, float]:
+    def row(self) -> tuple[Array, float]:
         """The same excess costs in the order of an outcome, shape (dim,); the room."""
-        excess, room = self.table(tol)
+        excess, room = self.table()
         blocks = zip(excess, self.sizes, strict=True)
         return np.concatenate([block[:size] for block, size in blocks]), room
 

@@ -18,10 +18,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, as_vector
+from ..checks import Array, BoolArray, as_vector
 from ..errors import InvalidParameter, UnseenClass
-from ..labels.oracle import best_of
-from ..labels.table import LabelCosts, Labels
+from ..labels import LabelCosts, Labels, are_affordable, best_of
 from .base import UncertaintySet
 from .label_costs import LabelCount, LabelPrices
 from .polytope import Polytope
@@ -159,13 +158,8 @@ class LabelSet(UncertaintySet):
         sizes = np.array(self._prices.sizes)
         return np.asarray(np.cumsum(sizes) - sizes)
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
-        excess, room = self._prices.row(tol)
-        hot = outcomes > 0.5
-        whole = (np.abs(outcomes - hot) <= tol).all(axis=1)
-        single = (hot @ self._prices.sums().T == 1).all(axis=1)
-        spent = np.where(hot, excess, 0.0).sum(axis=1)
-        return np.asarray(whole & single & (spent <= room))
+    def _contains(self, outcomes: Array, tol: float) -> BoolArray:
+        return are_affordable(self.costs, self.budget, outcomes, tol)
 
     def _worst_case(self, direction: Array) -> Array:
         outcome = np.zeros(self.dim)
