@@ -18,6 +18,7 @@ PAGES = {
     "loss_set": ("Estimator", [sl.LossSet, sl.SharedModel, sl.ModelBlocks]),
     "losses": ("Losses", sl.losses),
     "guarantees": ("Guarantees", sl.guarantees),
+    "theory": ("Theory", sl.theory),
     "sets": ("Sets", sl.sets),
     "robust": ("Robust problems", sl.robust),
     "models": ("Models", sl.models),

@@ -5,10 +5,10 @@ sets.calibrate(X_cal, Y_cal, alpha=0.1)
 U = sets.predict_set(X_new)[0]
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import errors, guarantees, losses, predictions, robust, sets
-from .diagnosing import diagnose
+from .diagnose import diagnose
 from .evaluation import evaluate
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, SharedModel
@@ -39,15 +39,24 @@ __all__ = [
     "robust",
     "sets",
     "testing",
+    "theory",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load what most programs do without when it is first asked for."""
-    from importlib import import_module
+#: Packages that most programs do without: loaded when first asked for.
+_LATER = ("baselines", "drift", "models", "plots", "testing", "theory")
 
-    if name in ("baselines", "drift", "models", "plots", "testing"):
-        return import_module(f".{name}", __name__)
-    if name == "MeanVarianceRegressor":
-        return import_module(".models", __name__).MeanVarianceRegressor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:
+    from . import baselines, drift, models, plots, testing, theory
+    from .models import MeanVarianceRegressor
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Load what most programs do without when it is first asked for."""
+        from importlib import import_module
+
+        if name in _LATER:
+            return import_module(f".{name}", __name__)
+        if name == "MeanVarianceRegressor":
+            return import_module(".models", __name__).MeanVarianceRegressor
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

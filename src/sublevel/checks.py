@@ -11,6 +11,10 @@ import numpy.typing as npt
 from .errors import InvalidParameter
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: A value longer than this is named by its type and size in a message.
+_LONGEST = 60
 
 
 def as_vector(
@@ -98,6 +102,25 @@ def freeze(array: Array) -> Array:
     frozen = np.array(array, dtype=float)
     frozen.setflags(write=False)
     return frozen
+
+
+def briefly(value: Any) -> str:
+    """The value itself if that is short, else its type and size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> briefly(1.5), briefly(np.zeros((300, 2)))
+    ('1.5', 'ndarray of shape (300, 2)')
+    """
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return f"{type(value).__name__} of shape {shape}"
+    written = repr(value)
+    if len(written) <= _LONGEST:
+        return written
+    size = f" of length {len(value)}" if hasattr(value, "__len__") else ""
+    return f"{type(value).__name__}{size}"
 
 
 def _is_number(value: Any) -> bool:

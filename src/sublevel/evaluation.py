@@ -18,9 +18,9 @@ import cvxpy as cp
 import numpy as np
 
 from .checks import Array, require_level
-from .efficiency import mean_width
 from .errors import InvalidParameter
 from .intervals import bootstrap_interval, t_interval
+from .loss_set.scorer import mean_width
 from .losses import Squared
 from .predictions import count_rows
 from .sets import UncertaintySet

@@ -14,8 +14,14 @@ from scipy import stats
 from scipy.integrate import quad
 
 from sublevel.errors import InvalidParameter
-from sublevel.guarantees import PaperLLN, TheoremA, TheoremA3, diagnose, mean_bounds
-from sublevel.guarantees.envelope import envelope
+from sublevel.theory import (
+    PaperLLN,
+    TheoremA,
+    TheoremA3,
+    mean_bounds,
+    study_residuals,
+)
+from sublevel.theory.envelope import envelope
 
 ERROR = 1e-6
 
@@ -148,7 +154,7 @@ def test_diagnosis_raises_few_false_alarms():
             "uniform": rng.uniform(-1, 1, size=(500, 3)),
             "skewed": rng.beta(1, 4, size=(500, 3)),
         }.items():
-            alarms[name] += bool(diagnose(residuals, delta=delta).evidence)
+            alarms[name] += bool(study_residuals(residuals, delta=delta).evidence)
     assert max(alarms["normal"], alarms["uniform"]) <= most(replications, delta)
     assert alarms["skewed"] > most(replications, delta)
 
@@ -161,7 +167,7 @@ def test_diagnosis_finds_no_context_where_there_is_none():
     for _ in range(replications):
         X = rng.normal(size=(300, 2))
         residuals = rng.uniform(-1, 1, size=(300, 3))
-        alarms += bool(diagnose(residuals, X, delta=delta).evidence)
+        alarms += bool(study_residuals(residuals, X, delta=delta).evidence)
         uneven = residuals * (1 + (X[:, :1] > 0))
-        seen += bool(diagnose(uneven, X, delta=delta).evidence)
+        seen += bool(study_residuals(uneven, X, delta=delta).evidence)
     assert alarms <= most(replications, delta) < seen

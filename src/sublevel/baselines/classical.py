@@ -17,9 +17,9 @@ import numpy as np
 from ..checks import Array, require_level
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
-from ..guarantees.classical import ellipsoid_radius
 from ..losses import Gaussian, Loss, Mahalanobis
 from ..predictions import Prediction, count_rows
+from ..theory.classical import ellipsoid_radius
 from .source import SetSource, require_full_rank
 from .wording import heuristic
 

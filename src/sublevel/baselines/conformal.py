@@ -16,9 +16,9 @@ import numpy as np
 
 from ..guarantees import Certificate
 from ..loss_set import LossSet
+from ..loss_set.batch import Batch
 from ..losses import Mahalanobis
 from ..predictions import take_rows
-from ..set_batch import Batch
 from .source import SetSource, require_full_rank
 from .splitting import split_rows
 

@@ -25,8 +25,7 @@ from ..sets.divergence_ball import (
     ModifiedChiSquareBall,
     worst_laws,
 )
-from ..sets.phi import KL, Burg, Phi
-from ..sets.phi_powers import ChiSquare, Hellinger, ModifiedChiSquare, Variation
+from ..sets.phi import KL, Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi, Variation
 from ..sets.probability_ball import ProbabilityBall
 from .shaped import Shape
 

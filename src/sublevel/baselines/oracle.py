@@ -17,9 +17,9 @@ from scipy.stats import norm
 from ..checks import Array, as_matrix, require_level
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
-from ..guarantees.classical import ellipsoid_radius
 from ..losses import Gaussian
 from ..predictions import Numbers, Outcomes, Prediction, count_rows
+from ..theory.classical import ellipsoid_radius
 from .source import SetSource
 from .wording import heuristic
 

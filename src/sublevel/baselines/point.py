@@ -13,9 +13,10 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..errors import NotCalibrated
-from ..fingerprint import mark_rows
-from ..fitting import fit_model
 from ..guarantees import Certificate
+from ..loss_set.batch import SetBatch
+from ..loss_set.fitting import fit_model
+from ..loss_set.marks import mark_rows
 from ..losses import Squared
 from ..predictions import (
     AnyPrediction,
@@ -28,7 +29,6 @@ from ..predictions import (
     outcomes_of,
     predict,
 )
-from ..set_batch import SetBatch
 from .source import SetSource, require_rows
 from .wording import heuristic
 

@@ -21,11 +21,11 @@ from sklearn.base import clone
 
 from ..checks import Array, require_level
 from ..errors import InvalidParameter
-from ..fitting import fit_model
 from ..guarantees import Certificate, Marginal
-from ..guarantees.classical import sun_level, sun_sample_size
 from ..guarantees.exact import exact
+from ..loss_set.fitting import fit_model
 from ..predictions import Prediction, as_model, is_fitted, predict, take_rows
+from ..theory.classical import sun_level, sun_sample_size
 from .boxed import Boxed, BoxPrediction
 from .ellipsoidal import Ellipsoidal, EllipsoidPrediction
 from .source import SetSource

@@ -10,8 +10,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from ..loss_set.batch import SetBatch, is_one_row
 from ..losses import Loss
-from ..set_batch import SetBatch, is_one_row
 from ..sets import UncertaintySet
 
 

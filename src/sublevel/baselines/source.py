@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator
 
 from ..checks import Array
 from ..errors import InvalidParameter, NotCalibrated
-from ..fingerprint import mark_rows
 from ..guarantees import Certificate
+from ..loss_set.batch import SetBatch
+from ..loss_set.marks import mark_rows
 from ..losses import Loss
 from ..predictions import (
     AnyPrediction,
@@ -28,7 +29,6 @@ from ..predictions import (
     frame_columns,
     split_columns,
 )
-from ..set_batch import SetBatch
 from .shaped import Shape, ShapeBatch
 
 

@@ -14,7 +14,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.neighbors import NearestNeighbors
 
 from ..checks import Array
-from ..guarantees.classical import ellipsoid_radius
+from ..theory.classical import ellipsoid_radius
 from .network_losses import spread_of
 from .plain_network import Networks
 

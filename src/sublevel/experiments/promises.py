@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, norm
 
-from ..guarantees.classical import sun_level
+from ..theory.classical import sun_level
 from .gathering import KEYS
 from .settings import Extent, calibration_size
 

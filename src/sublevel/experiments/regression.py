@@ -11,7 +11,7 @@ import numpy as np
 
 from ..checks import Array
 from ..guarantees import Marginal
-from ..guarantees.classical import ellipsoid_radius
+from ..theory.classical import ellipsoid_radius
 from . import generators
 from .decision_aware import decision_aware_radii, exceeds
 from .ellipsoids import (

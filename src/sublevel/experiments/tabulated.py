@@ -15,8 +15,8 @@ import numpy as np
 
 from ..checks import Array
 from ..guarantees import PaperLLN
-from ..guarantees.envelope import decay
-from ..guarantees.plug_in import Means
+from ..theory.component_bound import Means
+from ..theory.envelope import decay
 
 _SLOPE = exp(-0.5)
 

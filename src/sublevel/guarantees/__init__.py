@@ -7,55 +7,51 @@
 | Mondrian  | within each group of contexts                 | enough of each      |
 | Weighted  | where contexts have shifted                   | the density ratio   |
 | CVPlus    | when there is no data to set aside            | the folds' models   |
-| TheoremA  | of one constraint, at every context           | what you vouch for  |
-
-`TheoremA1` and `TheoremA3` vouch for other things; `diagnose` looks for evidence
-against them. `PaperGeneral` is the paper's Theorem 3.1, `PaperFirst` and `PaperLLN` are
-the two inequalities of its Theorem 3.2, which are heuristics and say so.
 
 `certify_cost` bounds what the decisions of a policy fixed in advance will cost.
 
-Modules of plain functions: `mean_bounds` (upper confidence bounds for a mean in
-[0, 1]), `envelope` (the best bound behind Theorem 3.2), `classical` (the ellipsoid and
-predict-then-calibrate) and `divergences` (balls around an observed law).
+The bounds that rest on assertions, and those of the paper, are in `sublevel.theory`;
+they are guarantees too, and can be asked for by name here.
 """
 
-from . import classical, divergences, envelope, mean_bounds
-from .asserted import Asserted
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .calibration import Calibrated, Calibration, GroupedCalibration, Guarantee
 from .certificate import Certificate
 from .choice import get
-from .component_bound import ComponentBound, SampleBound
 from .cv_plus import CVPlus
-from .diagnosis import Diagnosis, diagnose
 from .marginal import Marginal
 from .mondrian import Mondrian
 from .order_statistic import OrderStatistic
 from .pac import PAC
-from .paper_bounds import PaperFirst, PaperLLN
-from .paper_general import PaperGeneral
-from .plug_in import PlugIn
 from .post_decision import CostBound, certify_cost
-from .subgaussian import kappa_of_coin, kappa_of_range
-from .theorem_a import TheoremA, TheoremA1, conditional_level
-from .theorem_a3 import TheoremA3
 from .weighted import Weighted, WeightedCalibration
 
 __all__ = [
     "PAC",
-    "Asserted",
     "CVPlus",
     "Calibrated",
     "Calibration",
     "Certificate",
-    "ComponentBound",
     "CostBound",
-    "Diagnosis",
     "GroupedCalibration",
     "Guarantee",
     "Marginal",
     "Mondrian",
     "OrderStatistic",
+    "Weighted",
+    "WeightedCalibration",
+    "certify_cost",
+    "get",
+]
+
+#: What users may also ask for here. The theory builds on this package, not the other
+#: way round, so it is looked up when a name is first asked for.
+_IN_THEORY = (
+    "Asserted",
+    "ComponentBound",
+    "Diagnosis",
     "PaperFirst",
     "PaperGeneral",
     "PaperLLN",
@@ -64,16 +60,41 @@ __all__ = [
     "TheoremA",
     "TheoremA1",
     "TheoremA3",
-    "Weighted",
-    "WeightedCalibration",
-    "certify_cost",
     "classical",
     "conditional_level",
-    "diagnose",
     "divergences",
     "envelope",
-    "get",
     "kappa_of_coin",
     "kappa_of_range",
     "mean_bounds",
-]
+)
+
+if TYPE_CHECKING:
+    from ..theory import Asserted as Asserted
+    from ..theory import ComponentBound as ComponentBound
+    from ..theory import Diagnosis as Diagnosis
+    from ..theory import PaperFirst as PaperFirst
+    from ..theory import PaperGeneral as PaperGeneral
+    from ..theory import PaperLLN as PaperLLN
+    from ..theory import PlugIn as PlugIn
+    from ..theory import SampleBound as SampleBound
+    from ..theory import TheoremA as TheoremA
+    from ..theory import TheoremA1 as TheoremA1
+    from ..theory import TheoremA3 as TheoremA3
+    from ..theory import classical as classical
+    from ..theory import conditional_level as conditional_level
+    from ..theory import divergences as divergences
+    from ..theory import envelope as envelope
+    from ..theory import kappa_of_coin as kappa_of_coin
+    from ..theory import kappa_of_range as kappa_of_range
+    from ..theory import mean_bounds as mean_bounds
+else:
+
+    def __getattr__(name: str) -> Any:
+        """A name of `sublevel.theory`."""
+        if name in _IN_THEORY:
+            return getattr(import_module("..theory", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_IN_THEORY})

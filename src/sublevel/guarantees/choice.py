@@ -3,11 +3,11 @@
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from ..checks import briefly
 from ..errors import InvalidParameter
 from .calibration import Guarantee
 from .marginal import Marginal
 from .pac import PAC
-from .wording import briefly
 
 _BY_NAME: dict[str, type[Marginal] | type[PAC]] = {"marginal": Marginal, "pac": PAC}
 

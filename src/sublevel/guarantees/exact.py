@@ -9,8 +9,9 @@ from math import comb
 from numbers import Integral
 from typing import Any
 
-from scipy.special import betaincc
+from scipy.special import betaincc, betainccinv
 
+from ..checks import require_level
 from ..errors import InvalidParameter
 
 #: Relative accuracy granted to the incomplete beta function.
@@ -33,6 +34,34 @@ def require_whole(owner: str, least: int, **values: Any) -> None:
                 f"{owner}({name}=...) must be a whole number of at least {least}, got "
                 f"{value!r}."
             )
+
+
+def clopper_pearson(count: int, size: int, delta: float = 0.05) -> float:
+    """Upper bound on a probability, from how often the event happened.
+
+        the p with P(Bin(size, p) <= count) = delta.
+
+    Parameters
+    ----------
+    count, size : int
+        Times the event happened, and times it could have.
+    delta : float
+        Confidence deficit.
+
+    Examples
+    --------
+    >>> from sublevel.theory import mean_bounds
+    >>> round(mean_bounds.clopper_pearson(0, 59), 4)
+    0.0495
+    >>> mean_bounds.clopper_pearson(3, 3)
+    1.0
+    """
+    require_whole("clopper_pearson", least=0, count=count)
+    require_whole("clopper_pearson", least=max(1, count), size=size)
+    require_level("clopper_pearson", delta=delta)
+    if count == size:
+        return 1.0
+    return float(betainccinv(count + 1, size - count, delta))
 
 
 def tail_is_below(count: int, trials: int, chance: Fraction, limit: Fraction) -> bool:

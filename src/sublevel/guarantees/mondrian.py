@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from ..checks import Array
+from ..checks import Array, briefly
 from ..errors import InvalidParameter
 from .calibration import GroupedCalibration, warn_if_infinite
 from .certificate import Certificate
@@ -18,7 +18,6 @@ from .groups import Groups, read_labels, split_by_label
 from .marginal import Marginal
 from .order_statistic import OrderStatistic
 from .scores import as_scores, require_no_nan
-from .wording import briefly
 
 _NAMES_SHOWN = 5
 

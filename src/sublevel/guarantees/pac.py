@@ -13,8 +13,7 @@ from math import ceil, inf, log, log1p
 
 from ..checks import require_level
 from .certificate import Certificate
-from .exact import exact, require_whole, tail_is_below
-from .mean_bounds import clopper_pearson
+from .exact import clopper_pearson, exact, require_whole, tail_is_below
 from .order_statistic import OrderStatistic
 
 RANDOM = (

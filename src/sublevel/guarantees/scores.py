@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, briefly
 from ..errors import InvalidParameter
-from .wording import briefly
 
 
 def as_scores(owner: str, scores: Any) -> Array:

@@ -6,14 +6,12 @@ from ..errors import InvalidParameter
 from .absolute import Absolute
 from .base import Loss
 from .combined import Combined
-from .cross_entropy import CrossEntropy
 from .custom import Custom
 from .epsilon_insensitive import EpsilonInsensitive
 from .gamma import Gamma
 from .gaussian import Gaussian
-from .hinge import Hinge
 from .huber import Huber
-from .labels import LabelLoss
+from .labels import CrossEntropy, Hinge, LabelLoss, ZeroOne
 from .log_cosh import LogCosh
 from .mahalanobis import Mahalanobis
 from .nll import NLL
@@ -21,7 +19,6 @@ from .pinball import Pinball
 from .poisson import Poisson
 from .separable import SeparableLoss, SmoothLoss, SteepLoss
 from .squared import Squared
-from .zero_one import ZeroOne
 
 #: Losses that can be asked for by name.
 NAMES: dict[str, type[Loss]] = {

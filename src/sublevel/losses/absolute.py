@@ -4,7 +4,7 @@ loss(y) = sum_j |y_j - prediction_j| / weight_j.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -25,6 +25,8 @@ class Absolute(SteepLoss):
     >>> Absolute().worst_case(np.zeros(2), 3.0, np.array([1.0, -2.0]))
     array([ 0., -3.])
     """
+
+    norm_power: ClassVar[int | None] = 1
 
     def penalty(self, prediction: Any, outcome: Any) -> Array:
         """Absolute residuals."""

@@ -41,6 +41,10 @@ class Loss(ABC):
     #: What the loss asks of a model: "location", "spread", "labels" or a tuple.
     needs: ClassVar[Needs] = "location"
 
+    #: The loss above its floor is a norm of the residual to this power, and its sets
+    #: are balls; None where it is not.
+    norm_power: ClassVar[int | None] = None
+
     #: Whether its sets hold no negative outcomes.
     nonneg: ClassVar[bool] = False
 
@@ -91,6 +95,11 @@ class Loss(ABC):
     def floor(self, prediction: Any) -> Array:
         """Least loss any outcome has at each prediction, shape (...)."""
         return np.zeros(location_of(prediction).shape[:-1])
+
+    def excess(self, prediction: Any, outcome: Any) -> Array:
+        """The loss above its floor, shape (...), at least 0."""
+        above = self.score(prediction, outcome) - self.floor(prediction)
+        return np.maximum(above, 0.0)
 
     def check(self, prediction: AnyPrediction) -> None:
         """Raise InvalidParameter where the loss is not defined at a prediction."""

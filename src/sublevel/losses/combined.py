@@ -22,8 +22,7 @@ from ..errors import InvalidParameter
 from ..predictions import JointPrediction, Prediction
 from .base import Loss, Slots, conjugate_bound
 from .labels import LabelLoss, split_blocks
-from .mixture import mix_labels
-from .shared_budget import share_budget
+from .shared_budget import mix_labels, share_budget
 
 #: A block that was never wrong in training still gets a positive weight.
 LEAST_WEIGHT = 1e-9

@@ -10,6 +10,7 @@ robust counterpart built from it is safe, and may be conservative.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -17,7 +18,8 @@ import numpy as np
 
 from ..checks import Array
 from ..epigraph import Epigraph
-from ..label_oracle import best_labels
+from ..errors import InvalidParameter
+from ..labels.oracle import best_labels
 from .base import Loss, conjugate_bound
 
 #: Probabilities below this count as this: an impossible class must not make the score
@@ -107,3 +109,84 @@ def split_blocks(values: Any, costs: tuple[Array, ...]) -> list[Any]:
         values[..., a:b] if isinstance(values, np.ndarray) else values[a:b]
         for a, b in zip(starts, ends, strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class CrossEntropy(LabelLoss):
+    """Negative log-probability of the label, summed over blocks.
+
+    Examples
+    --------
+    >>> from sublevel.predictions import LabelPrediction
+    >>> said = LabelPrediction((np.array([0.5, 0.3, 0.2]),))
+    >>> CrossEntropy().costs(said)[0].round(3)
+    array([0.693, 1.204, 1.609])
+    """
+
+    def costs(self, prediction: Any) -> tuple[Array, ...]:
+        """-log probability, clipped at probability 1e-12."""
+        self.check(prediction)
+        return tuple(
+            -np.log(np.clip(block, LEAST_PROBABILITY, 1.0))
+            for block in prediction.probabilities
+        )
+
+    def check(self, prediction: Any) -> None:
+        """Margins will not do."""
+        if prediction.probabilities is None:
+            raise InvalidParameter(
+                "CrossEntropy needs class probabilities, and the classifier has no "
+                "predict_proba. Wrap it in CalibratedClassifierCV, or use "
+                "loss='hinge'."
+            )
+
+
+@dataclass(frozen=True)
+class Hinge(LabelLoss):
+    """Hinge loss of the label, summed over blocks.
+
+    Examples
+    --------
+    >>> from sublevel.predictions import LabelPrediction
+    >>> Hinge().costs(LabelPrediction((np.array([0.7, 0.3]),)))[0].round(6)
+    array([0.6, 1.4])
+    >>> Hinge().costs(LabelPrediction(margins=(np.array([-0.75, 0.75]),)))[0]
+    array([2.5, 0. ])
+    """
+
+    def costs(self, prediction: Any) -> tuple[Array, ...]:
+        """From probabilities where there are any, from margins otherwise."""
+        if prediction.probabilities is not None:
+            return tuple(2 * (1 - block) for block in prediction.probabilities)
+        return tuple(_margin_costs(block) for block in prediction.margins)
+
+
+def _margin_costs(margin: Array) -> Array:
+    if margin.shape[-1] == 1:
+        return np.zeros_like(margin)
+    order = np.sort(margin, axis=-1)
+    best, second = order[..., -1:], order[..., -2:-1]
+    # The best rival of the top class is the second; of every other class, the top.
+    rival = np.where(margin == best, second, best)
+    return np.maximum(0.0, 1.0 - margin + rival)
+
+
+@dataclass(frozen=True)
+class ZeroOne(LabelLoss):
+    """Count of wrong labels: the set flips up to `budget` of them.
+
+    The score has ties, so calibrated sets are valid and may be conservative.
+
+    Examples
+    --------
+    >>> from sublevel.predictions import LabelPrediction
+    >>> ZeroOne().costs(LabelPrediction((np.array([0.2, 0.5, 0.3]),)))[0]
+    array([1., 0., 1.])
+    """
+
+    def costs(self, prediction: Any) -> tuple[Array, ...]:
+        """0 for the likeliest class (the first among equals), 1 for the others."""
+        return tuple(
+            1.0 - np.eye(block.shape[-1])[np.argmax(block, axis=-1)]
+            for block in prediction.values
+        )

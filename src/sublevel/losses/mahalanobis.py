@@ -6,7 +6,7 @@ loss(y) = (y - prediction)' covariance^-1 (y - prediction).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -33,6 +33,8 @@ class Mahalanobis(Loss):
     >>> loss.score(np.zeros(2), np.array([1.0, 2.0])).round(6)
     np.float64(2.0)
     """
+
+    norm_power: ClassVar[int | None] = 2
 
     covariance: Any = None
 

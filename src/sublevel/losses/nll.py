@@ -38,6 +38,7 @@ class NLL(Loss):
     """
 
     needs: ClassVar[str] = "spread"
+    norm_power: ClassVar[int | None] = 2
 
     @property
     def closed_form(self) -> bool:
@@ -88,6 +89,10 @@ class NLL(Loss):
     def floor(self, prediction: Any) -> Array:
         """Sum of the log variances: the loss at the location."""
         return np.asarray(2 * np.log(prediction.scale).sum(axis=-1))
+
+    def excess(self, prediction: Any, outcome: Any) -> Array:
+        """The gaussian loss: the log variances are the floor."""
+        return _STANDARD.score(prediction, outcome)
 
     def ball(self, prediction: Any, budget: float) -> NormBall:
         """The ellipsoid left once the log variances are paid."""

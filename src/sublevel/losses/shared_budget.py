@@ -1,4 +1,4 @@
-"""One budget shared by several numeric blocks: all of them pay the same price.
+"""One budget shared by several blocks of numbers, and of labels.
 
 At the optimum one more unit of budget is worth the same in every block that gets any.
 The price is found by bisection; blocks whose loss grows linearly take all that is left
@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..checks import Array
+from ..errors import EmptySet
+from ..labels.oracle import pareto_labels
+from .labels import LabelLoss, split_blocks
 
 
 def share_budget(blocks: list[Any], budget: Any) -> list[Array]:
@@ -66,3 +69,85 @@ def _at_one_price(spend: Callable[[Array], Array], excess: Array) -> Array:
     left = np.maximum(excess - extra.sum(axis=0), 0.0)
     chosen = np.arange(len(extra)).reshape(-1, *[1] * len(shape)) == eager
     return np.asarray(extra + np.where(chosen, left, 0.0))
+
+
+def mix_labels(
+    blocks: list[Any], budget: float, numbers_worst: Callable[[float], Array]
+) -> Array:
+    """Worst case of the whole outcome vector, exact.
+
+    For every label combination on the Pareto frontier of cost and gain, the numbers
+    get the budget it leaves; the best total wins.
+
+    Parameters
+    ----------
+    blocks : list of (loss, weight, prediction, direction), at least one of labels
+    budget : float
+    numbers_worst : worst case of the numeric blocks, one after another, at a budget
+    """
+    labels = [block for block in blocks if isinstance(block[0], LabelLoss)]
+    numbers = [block for block in blocks if not isinstance(block[0], LabelLoss)]
+    costs, gains = _label_costs(labels)
+    reserve = sum(float(loss.floor(said)) / w for loss, w, said, _ in numbers)
+    # A numeric block whose least loss is not known may leave any label affordable.
+    most = sum(float(np.max(cost)) for cost in costs)
+    limit = min(budget - reserve, most)
+    paid, gained, choices = pareto_labels(gains, costs, limit)
+    left = np.maximum(budget - paid, reserve)
+    worst, reached = _numbers(numbers, left, numbers_worst)
+    best = int(np.argmax(gained + reached))
+    if reached[best] == -np.inf:
+        raise EmptySet(
+            "The sublevel set of Combined is empty: the budget is below the least loss "
+            "of its numeric blocks."
+        )
+    return _assemble(blocks, costs, choices[best], [y[best] for y in worst])
+
+
+def _numbers(
+    numbers: list[Any], budgets: Array, numbers_worst: Callable[[float], Array]
+) -> tuple[list[Array], Array]:
+    """Worst case of each numeric block at each budget, shape (budgets, width), and
+    the value reached, shape (budgets,): -inf where the budget is too small.
+    """
+    slopes = [direction for _, _, _, direction in numbers]
+    if not numbers:
+        return [], np.zeros(len(budgets))
+    if all(loss.closed_form for loss, _, _, _ in numbers):
+        worst = share_budget(numbers, budgets)
+        return worst, np.asarray(sum(y @ v for v, y in zip(slopes, worst, strict=True)))
+    rows, reached = [], []
+    for budget in budgets:
+        try:
+            rows.append(numbers_worst(float(budget)))
+            reached.append(float(np.concatenate(slopes) @ rows[-1]))
+        except EmptySet:
+            rows.append(np.zeros(sum(map(len, slopes))))
+            reached.append(-np.inf)
+    return split_blocks(np.stack(rows), tuple(slopes)), np.array(reached)
+
+
+def _label_costs(labels: list[Any]) -> tuple[list[Array], list[Array]]:
+    """Weighted costs and gains of every label block, flattened over losses."""
+    costs: list[Array] = []
+    gains: list[Array] = []
+    for loss, weight, said, direction in labels:
+        raw = loss.costs(said)
+        costs += [cost / weight for cost in raw]
+        gains += split_blocks(direction, raw)
+    return costs, gains
+
+
+def _assemble(
+    blocks: list[Any], costs: list[Array], choice: Any, worst: list[Array]
+) -> Array:
+    """Labels and numbers back in the order of the blocks."""
+    hot = iter(np.eye(len(c))[j] for c, j in zip(costs, choice, strict=True))
+    values = iter(worst)
+    filled: list[Array] = []
+    for loss, _, said, _ in blocks:
+        if isinstance(loss, LabelLoss):
+            filled += [next(hot) for _ in said.values]
+        else:
+            filled.append(next(values))
+    return np.concatenate(filled)

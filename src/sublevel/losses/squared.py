@@ -6,7 +6,7 @@ Its sublevel set is a ball of radius sqrt(budget), stretched by sqrt(weight).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -30,6 +30,8 @@ class Squared(SeparableLoss):
     >>> loss.worst_case(np.zeros(2), 4.0, np.array([0.0, 1.0]))
     array([0., 4.])
     """
+
+    norm_power: ClassVar[int | None] = 2
 
     @property
     def closed_form(self) -> bool:

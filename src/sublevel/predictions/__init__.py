@@ -1,16 +1,18 @@
 """From a trained model to a checked prediction, and from outcomes to vectors."""
 
-from .adapters import Needs, predict
-from .alignment import align, stack, unseen_components
-from .blocks import ModelBlocks, SharedModel
-from .classes import outcomes_of
-from .columns import column_names, frame_columns, split_columns
-from .fitted import is_fitted, is_torch_module
-from .models import as_model
+from .adapters import Needs, predict, predict_point
+from .classes import align, outcomes_of, stack, unseen_components
+from .models import ModelBlocks, SharedModel, as_model, is_fitted, is_torch_module
 from .outcomes import Labels, Numbers, Outcomes
-from .point import predict_point
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
-from .rows import count_rows, take_rows
+from .tables import (
+    Table,
+    column_names,
+    count_rows,
+    frame_columns,
+    split_columns,
+    take_rows,
+)
 
 __all__ = [
     "AnyPrediction",
@@ -23,6 +25,7 @@ __all__ = [
     "Outcomes",
     "Prediction",
     "SharedModel",
+    "Table",
     "align",
     "as_model",
     "column_names",

@@ -15,11 +15,11 @@ from sklearn.base import is_classifier
 
 from ..checks import Array
 from ..errors import InvalidParameter
-from .blocks import ModelBlocks
-from .fitted import is_torch_module
-from .margins import class_margins
+from .classes import outcomes_of
+from .models import ModelBlocks, is_torch_module
+from .outcomes import Labels
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
-from .rows import count_rows
+from .tables import count_rows, take_rows
 
 #: What a loss asks of a model: "location", "spread" (location and standard deviation),
 #: "labels" (class probabilities or margins), or a tuple of these, one a block.
@@ -213,3 +213,85 @@ def _check_spread(found: Prediction, model: Any) -> None:
 
 def _name(model: Any) -> str:
     return getattr(model, "__name__", None) or type(model).__name__
+
+
+#: Rows on which margins are compared with the labels predicted.
+FEWEST_COMPARED, MOST_COMPARED = 10, 100
+
+
+def class_margins(model: Any, X: Any) -> Array:
+    """The model's decision values, shape (n, number of classes).
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1]
+    >>> class_margins(LinearSVC().fit(X, y), X).shape
+    (4, 2)
+    """
+    margin = np.asarray(model.decision_function(X), dtype=float)
+    if margin.ndim == 1:
+        # Two classes: the pair (-f/2, f/2) has difference f, the usual margin.
+        return np.stack([-margin / 2, margin / 2], axis=1)
+    classes = getattr(model, "classes_", None)
+    if classes is not None and _is_pairwise(model, X, margin, np.asarray(classes)):
+        raise InvalidParameter(
+            f"{type(model).__name__}.decision_function(X) must give one margin a "
+            f"class, got {margin.shape[1]} margins of pairs for {len(classes)} "
+            "classes. Say decision_function_shape='ovr'."
+        )
+    return margin
+
+
+def _is_pairwise(model: Any, X: Any, margin: Array, classes: Any) -> bool:
+    """Whether the margins compare pairs of classes, as one-versus-one does."""
+    if margin.shape[1] != len(classes):
+        return True
+    if len(classes) != 3:
+        return False
+    # Three classes make three pairs: the shapes agree and only the meaning differs.
+    if _shape_asked_for(model) == "ovo":
+        return True
+    n = min(count_rows(X), MOST_COMPARED)
+    if n < FEWEST_COMPARED:
+        return False
+    predicted = np.asarray(model.predict(take_rows(X, np.arange(n))))
+    top = classes[np.argmax(margin[:n], axis=1)]
+    # Votes of pairs can tie, so a few rows may differ for honest margins too.
+    return bool(np.mean(top == predicted) < 0.5)
+
+
+def _shape_asked_for(model: Any) -> Any:
+    """`decision_function_shape` of the classifier inside searches and pipelines."""
+    inner = getattr(model, "best_estimator_", getattr(model, "estimator", model))
+    last = inner[-1] if hasattr(inner, "named_steps") else inner
+    return getattr(last, "decision_function_shape", None)
+
+
+def predict_point(model: Any, X: Any, needs: Needs) -> Any:
+    """What `model.predict` says, or would say: numbers, or the likeliest labels.
+
+    Returns
+    -------
+    array of shape (n,) or (n, columns of Y); of objects where numbers and labels mix.
+
+    Examples
+    --------
+    >>> predict_point(lambda X: np.full((len(X), 2), [0.3, 0.7]), np.ones(2), "labels")
+    array([1, 1])
+    """
+    own = hasattr(model, "predict") and not is_torch_module(model)
+    if own and not isinstance(model, ModelBlocks):
+        return model.predict(X)
+    said = predict(model, X, needs)
+    columns, start = [], 0
+    for block in outcomes_of(model, said).blocks:
+        part = said.point[:, start : start + block.width]
+        start += block.width
+        if isinstance(block, Labels):
+            part = block.classes[np.argmax(part, axis=1)][:, None]
+        columns.append(part)
+    kinds = {column.dtype.kind for column in columns}
+    wide = [column.astype(object) for column in columns] if len(kinds) > 1 else columns
+    found = np.concatenate(wide, axis=1)
+    return found[:, 0] if found.shape[1] == 1 else found

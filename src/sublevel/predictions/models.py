@@ -1,12 +1,170 @@
-"""What counts as a model."""
+"""What counts as a model, whether it is fitted, and several models as one."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks import Array
 from ..errors import InvalidParameter
-from .blocks import ModelBlocks
-from .fitted import is_fitted
+from .tables import split_columns
+
+
+class ModelBlocks(BaseEstimator):  # type: ignore[misc]
+    """Models side by side: each predicts its own block of the columns of Y.
+
+    Parameters
+    ----------
+    models : list of models
+        Each sees all of X. Fitted ones are left alone by `fit`.
+    widths : list of int, optional
+        Columns of Y each model takes (a classifier takes one a categorical outcome).
+        Needed only where the models are not one a column.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X, Y = np.arange(8.0).reshape(4, 2), np.arange(12.0).reshape(4, 3)
+    >>> pair = ModelBlocks([LinearRegression(), LinearRegression()], widths=[2, 1])
+    >>> len(pair.fit(X, Y).parts)
+    2
+    """
+
+    def __init__(self, models: list[Any], widths: list[int] | None = None) -> None:
+        self.models = models
+        self.widths = widths
+
+    @property
+    def parts(self) -> list[Any]:
+        """The models that predict: the fitted copies, or those given."""
+        return list(getattr(self, "models_", self.models))
+
+    def fit(self, X: Any, Y: Any) -> ModelBlocks:
+        """Fit every model that is not fitted yet, on its own columns of Y."""
+        columns = split_columns(Y)
+        if all(is_fitted(model) for model in self.models):
+            self.models_ = list(self.models)
+            return self
+        widths = self._widths(len(columns))
+        starts = np.cumsum([0, *widths])
+        self.models_ = []
+        for k, model in enumerate(self.models):
+            block = columns[starts[k] : starts[k + 1]]
+            target = block[0] if len(block) == 1 else np.stack(block, axis=1)
+            ready = is_fitted(model)
+            self.models_.append(model if ready else clone(model).fit(X, target))
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "models_") or all(map(is_fitted, self.models))
+
+    def _widths(self, columns: int) -> list[int]:
+        widths = self.widths or [1] * len(self.models)
+        if len(widths) != len(self.models) or sum(widths) != columns:
+            raise InvalidParameter(
+                f"ModelBlocks(widths=...) must give each of the {len(self.models)} "
+                f"models its columns of Y and sum to {columns}, got {widths}. Say "
+                "sl.ModelBlocks(models, widths=[...])."
+            )
+        return list(widths)
+
+
+def _inner_has(name: str) -> Any:
+    def check(shared: SharedModel) -> bool:
+        return hasattr(getattr(shared, "model_", shared.model), name)
+
+    return check
+
+
+class SharedModel(BaseEstimator):  # type: ignore[misc]
+    """One model for every component, each with its own covariates.
+
+    X has shape (n, m, p): p covariates for each of the m components. The model is
+    trained on the n*m rows (X[i, j], Y[i, j]). The paper's asset returns are the case
+    in point: one model of a return given that asset's covariates.
+
+    Parameters
+    ----------
+    model : estimator
+        A regressor of one output, or a classifier (then every component is a label).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(50, 3, 2))
+    >>> shared = SharedModel(LinearRegression()).fit(X, X.sum(axis=2))
+    >>> shared.predict(X[:4]).shape
+    (4, 3)
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any, Y: Any) -> SharedModel:
+        """Fit the model on all components at once; a fitted model is left alone."""
+        rows, shape = self._flatten(X)
+        target = np.asarray(Y)
+        if target.shape != shape:
+            raise InvalidParameter(
+                f"SharedModel.fit(Y) must be of shape {shape}, one outcome for each "
+                f"component of X, got shape {target.shape}."
+            )
+        ready = is_fitted(self.model)
+        self.model_ = (
+            self.model if ready else clone(self.model).fit(rows, target.ravel())
+        )
+        self.n_components_ = shape[1]
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predictions of shape (n, m), and their spreads if asked."""
+        rows, shape = self._flatten(X)
+        if return_std:
+            location, scale = self._ready().predict(rows, return_std=True)
+            return np.reshape(location, shape), np.reshape(scale, shape)
+        return np.reshape(self._ready().predict(rows), shape)
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> list[Array]:
+        """Class probabilities: a list of m arrays of shape (n, K)."""
+        rows, (n, m) = self._flatten(X)
+        cube = np.reshape(self._ready().predict_proba(rows), (n, m, -1))
+        return [cube[:, j] for j in range(m)]
+
+    @property
+    def classes_(self) -> Any:
+        """The classes of each component's label."""
+        return [self._ready().classes_] * getattr(self, "n_components_", 1)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_") or is_fitted(self.model)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if is_classifier(self.model):
+            tags.estimator_type = "classifier"
+        return tags
+
+    def _ready(self) -> Any:
+        model = getattr(self, "model_", self.model)
+        check_is_fitted(model)
+        return model
+
+    def _flatten(self, X: Any) -> tuple[Array, tuple[int, int]]:
+        array = np.asarray(X)
+        if array.ndim != 3:
+            raise InvalidParameter(
+                "SharedModel needs X of shape (n, m, p), p covariates for each of m "
+                f"components, got shape {array.shape}."
+            )
+        n, m, p = array.shape
+        return array.reshape(n * m, p), (n, m)
+
 
 _RULE = (
     "LossSet(model=...) must be an estimator, a torch module, a function, or a "
@@ -51,3 +209,32 @@ def _require_model(model: Any) -> None:
             "copied for training, nor asked whether it is trained. Train it, then "
             "pass its predict function: LossSet(model.predict)."
         )
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether the model has been trained, or has nothing to train.
+
+    Anything without `fit` (a function) and any torch module is taken as ready;
+    otherwise scikit-learn's convention decides: what was learned has a name that ends
+    in an underscore. A Gaussian process that predicts from its prior counts as not
+    fitted.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> is_fitted(LinearRegression()), is_fitted(lambda X: X)
+    (False, True)
+    """
+    if not hasattr(model, "fit") or is_torch_module(model):
+        return True
+    if hasattr(model, "__sklearn_is_fitted__"):
+        return bool(model.__sklearn_is_fitted__())
+    # An object with slots has no __dict__.
+    learned = (name for name in getattr(model, "__dict__", ()) if name[:2] != "__")
+    return any(name.endswith("_") for name in learned)
+
+
+def is_torch_module(model: Any) -> bool:
+    """Whether the model is a torch module, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)

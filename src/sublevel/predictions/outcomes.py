@@ -13,7 +13,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter, UnseenClass
-from .columns import frame_columns, split_columns
+from .tables import frame_columns, split_columns
 
 
 @dataclass(frozen=True, eq=False)

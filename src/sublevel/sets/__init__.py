@@ -8,15 +8,13 @@ tools.
 
 from .affine_image import AffineImage
 from .as_dict import from_dict
-from .base import TOLERANCE, UncertaintySet
+from .ball import Ellipsoid, L1Ball
+from .base import TOLERANCE, Exports, UncertaintySet
 from .box import Box
 from .budget import Budget
-from .ellipsoid import Ellipsoid
-from .exports import Exports
 from .finite import Finite
 from .intersection import Intersection
 from .kl_ball import KLBall
-from .l1_ball import L1Ball
 from .label_set import LabelSet
 from .mixed import Mixed
 from .polytope import Polytope

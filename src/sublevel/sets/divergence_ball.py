@@ -17,10 +17,8 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from .phi import Burg, Phi
-from .phi_powers import ChiSquare, Hellinger, ModifiedChiSquare
-from .probability_ball import ProbabilityBall
-from .simplex import ROUNDING, on_simplex, simplex_basis
+from .phi import Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi
+from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 
 #: Halvings of the interval of multipliers: to the last digit.
 HALVINGS = 60

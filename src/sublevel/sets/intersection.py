@@ -20,8 +20,7 @@ from ..checks import Array
 from ..conic import maximise
 from ..errors import EmptySet, InvalidParameter
 from .base import TOLERANCE, UncertaintySet
-from .emptiness import is_empty
-from .members import as_sets_of_one_dim
+from .members import as_sets_of_one_dim, is_empty
 from .union import Union
 
 

@@ -1,11 +1,13 @@
-"""The check that compositions share: a non-empty sequence of sets."""
+"""What compositions ask of their members: to be sets, and not to be empty."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import InvalidParameter
+import numpy as np
+
+from ..errors import EmptySet, InvalidParameter
 from .base import UncertaintySet
 
 
@@ -46,3 +48,19 @@ def as_sets_of_one_dim(owner: str, value: Any) -> tuple[UncertaintySet, ...]:
             "side by side, use Product."
         )
     return sets
+
+
+def is_empty(region: UncertaintySet) -> bool:
+    """Ask for any worst case: an empty set has none.
+
+    Examples
+    --------
+    >>> from sublevel.sets import Box
+    >>> is_empty(Box([0.0], [1.0]) & Box([2.0], [3.0]))
+    True
+    """
+    try:
+        region._worst_case(np.zeros(region.dim))
+    except EmptySet:
+        return True
+    return False

@@ -16,7 +16,7 @@ from ..checks import Array
 from ..errors import InvalidParameter
 from ..losses import Combined, LabelLoss
 from ..predictions import JointPrediction
-from .emptiness import is_empty
+from .members import is_empty
 from .sublevel import Sublevel
 
 #: Label combinations beyond which a mixed set is not enumerated.

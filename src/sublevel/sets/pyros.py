@@ -24,6 +24,7 @@ from ..checks import Array
 from ..errors import EmptySet, InvalidParameter, MissingExtra
 from ..losses import Pinball
 from ..norm_ball import NormBall
+from .ball import StretchedBall
 from .base import UncertaintySet
 from .box import Box
 from .budget import Budget
@@ -31,7 +32,6 @@ from .intersection import Intersection
 from .label_set import LabelSet
 from .polytope import Polytope
 from .product import Product
-from .stretched_ball import StretchedBall
 from .sublevel import Sublevel
 from .variation_ball import VariationBall
 

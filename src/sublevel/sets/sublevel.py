@@ -15,14 +15,19 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray, as_vector
 from ..errors import InvalidParameter, Unbounded
+from ..labels import are_affordable
 from ..losses import LabelLoss, Loss
 from ..losses import get as get_loss
 from ..losses.by_solver import within_budget
-from ..predictions import AnyPrediction
+from ..predictions import (
+    AnyPrediction,
+    JointPrediction,
+    LabelPrediction,
+    Prediction,
+)
 from .base import UncertaintySet
-from .context import one_context
 from .label_set import LabelSet
 from .uniform import polar_volume
 
@@ -93,18 +98,8 @@ class Sublevel(UncertaintySet):
         """Whether the budget is finite."""
         return bool(np.isfinite(self.budget)) and super().is_bounded
 
-    def _contains(self, outcomes: Array, tol: float) -> Any:
-        admitted = np.asarray(self.loss.admits(self.prediction, outcomes))
-        budget = self.effective_budget
-        if budget == inf:
-            return admitted
-        ball = self.loss.ball(self.prediction, budget)
-        if ball is not None:
-            # Rounding of an outcome is relative to its size, not to that of the set.
-            rounding = 1e-14 * ball.norm(np.zeros(self.dim))
-            return ball.norm(outcomes) <= ball.radius * (1 + tol) + rounding
-        scores = self.loss.score(self.prediction, outcomes)
-        return admitted & within(scores, budget, self.loss.floor(self.prediction), tol)
+    def _contains(self, outcomes: Array, tol: float) -> BoolArray:
+        return membership(self.loss, self.prediction, self.budget, outcomes, tol)
 
     def _worst_case(self, direction: Array) -> Array:
         if self.effective_budget == inf:
@@ -141,16 +136,74 @@ class Sublevel(UncertaintySet):
         )
 
 
-def within(scores: Any, budgets: Any, floors: Any, tol: float) -> Any:
+def membership(
+    loss: Loss, prediction: AnyPrediction, budgets: Any, outcomes: Array, tol: float
+) -> BoolArray:
+    """Whether outcomes are in sublevel sets: of one context, or each in its own.
+
+    The one place that decides it, for set values and for batches of them.
+
+    Parameters
+    ----------
+    loss : Loss
+    prediction : of one context, or of n
+    budgets : float, or array of shape (n,)
+    outcomes : array of shape (n, m)
+    tol : float
+        Relative slack; the boundary counts as inside.
+
+    Returns
+    -------
+    boolean array of shape (n,)
+
+    Examples
+    --------
+    >>> from sublevel.losses import Squared
+    >>> at = Prediction(np.array([[0.0], [3.0]]))
+    >>> outcomes = np.array([[1.0], [1.0]])
+    >>> membership(Squared(), at, np.ones(2), outcomes, tol=0.0)
+    array([ True, False])
+    """
+    costs = _label_costs(loss, prediction)
+    if costs is not None:
+        return are_affordable(costs, budgets, outcomes, tol)
+    admitted = np.asarray(loss.admits(prediction, outcomes))
+    floors = np.asarray(loss.floor(prediction), dtype=float)
+    effective = np.maximum(budgets, floors)
+    # A loss too large for a float is larger than any budget.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if loss.norm_power is None:
+            scores = loss.score(prediction, outcomes)
+            inside = _within(scores, effective, floors, tol)
+        else:
+            inside = _within_radius(loss, prediction, effective - floors, outcomes, tol)
+    return np.asarray(admitted & (inside | (effective == inf)))
+
+
+def _within(scores: Array, budgets: Array, floors: Array, tol: float) -> BoolArray:
     """Whether each score is within its budget, the boundary included.
 
     The slack is relative to the budget above the least loss, so it means the same in
     any units; beyond it, only the rounding of the scores themselves is forgiven.
     """
-    above = np.where(np.isfinite(floors), budgets - np.asarray(floors), np.abs(budgets))
+    bounded = np.isfinite(floors)
+    above = np.where(bounded, budgets - floors, np.abs(budgets))
     above = np.where(np.isfinite(above), above, 0.0)
-    rounding = 1e-14 * np.where(np.isfinite(floors), np.abs(floors), 0.0)
-    return scores <= budgets + tol * above + rounding
+    rounding = 1e-14 * np.where(bounded, np.abs(floors), 0.0)
+    return np.asarray(scores <= budgets + tol * above + rounding)
+
+
+def _within_radius(
+    loss: Loss, prediction: AnyPrediction, room: Array, outcomes: Array, tol: float
+) -> BoolArray:
+    """The same where sets are balls: the slack is relative to the radius.
+
+    Rounding of an outcome is relative to its size, not to that of the set.
+    """
+    root = 1 / (loss.norm_power or 1.0)
+    norms = loss.excess(prediction, outcomes) ** root
+    rounding = 1e-14 * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
+    return np.asarray(norms <= room**root * (1 + tol) + rounding)
 
 
 def sublevel_set(
@@ -177,3 +230,73 @@ def _label_costs(loss: Any, prediction: Any) -> tuple[Array, ...] | None:
         return None
     parts = zip(loss.losses, loss.weights, prediction.parts, strict=True)
     return tuple(cost / w for part, w, said in parts for cost in part.costs(said))
+
+
+OWNER = "Sublevel"
+
+
+def one_context(loss: Any, prediction: Any) -> AnyPrediction:
+    """A prediction with arrays of shape (m,) that has what the loss needs.
+
+    Examples
+    --------
+    >>> from sublevel.losses import Squared
+    >>> one_context(Squared(), [1.0, 2.0]).location
+    array([1., 2.])
+    """
+    if isinstance(loss.needs, tuple):
+        found: AnyPrediction = _joint(loss, prediction)
+    elif loss.needs == "labels":
+        found = _labels(loss, prediction)
+    else:
+        found = _numbers(loss, prediction)
+    loss.check(found)
+    return found
+
+
+def _numbers(loss: Any, prediction: Any) -> Prediction:
+    if isinstance(prediction, LabelPrediction | JointPrediction):
+        raise _wrong(loss, "a Prediction", prediction)
+    if not isinstance(prediction, Prediction):
+        prediction = Prediction(prediction)
+    location = as_vector(OWNER, "prediction", prediction.location)
+    scale = prediction.scale
+    if scale is not None:
+        scale = as_vector(OWNER, "scale", scale, location.size)
+    if loss.needs == "spread" and (scale is None or (scale <= 0).any()):
+        raise InvalidParameter(
+            f"Sublevel(prediction=...) must have a positive spread for "
+            f"{type(loss).__name__}, got {scale}. Say Prediction(location, scale)."
+        )
+    return Prediction(location, scale)
+
+
+def _labels(loss: Any, prediction: Any) -> LabelPrediction:
+    if not isinstance(prediction, LabelPrediction) or not prediction.values:
+        raise _wrong(loss, "a LabelPrediction with a block of classes", prediction)
+    return LabelPrediction(
+        _blocks("probabilities", prediction.probabilities),
+        _blocks("margins", prediction.margins),
+    )
+
+
+def _blocks(name: str, blocks: Any) -> Any:
+    if blocks is None:
+        return None
+    return tuple(as_vector(OWNER, f"{name}[{k}]", b) for k, b in enumerate(blocks))
+
+
+def _joint(loss: Any, prediction: Any) -> JointPrediction:
+    parts = getattr(prediction, "parts", ())
+    if len(parts) != len(loss.losses):
+        wanted = f"a JointPrediction of {len(loss.losses)} parts, one a loss"
+        raise _wrong(loss, wanted, prediction)
+    pairs = zip(loss.losses, parts, strict=True)
+    return JointPrediction(tuple(one_context(block, part) for block, part in pairs))
+
+
+def _wrong(loss: Any, wanted: str, prediction: Any) -> InvalidParameter:
+    return InvalidParameter(
+        f"Sublevel(prediction=...) must be {wanted}, for {type(loss).__name__}, got "
+        f"{prediction!r}."
+    )

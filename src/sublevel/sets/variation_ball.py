@@ -15,8 +15,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from .probability_ball import ProbabilityBall
-from .simplex import ROUNDING, on_simplex, simplex_basis
+from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 
 
 @dataclass(frozen=True, eq=False, repr=False)

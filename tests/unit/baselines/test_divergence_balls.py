@@ -14,8 +14,7 @@ from sublevel.sets.divergence_ball import (
     ModifiedChiSquareBall,
     worst_laws,
 )
-from sublevel.sets.phi import KL
-from sublevel.sets.phi_powers import Variation
+from sublevel.sets.phi import KL, Variation
 from sublevel.testing import check_set
 
 BALLS = [BurgBall, ChiSquareBall, HellingerBall, ModifiedChiSquareBall]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sublevel.errors import InvalidParameter, UnseenClass
-from sublevel.sets import LabelSet, label_count, label_set
+from sublevel.sets import LabelSet, label_costs, label_set
 
 
 def random_set(rng, most_blocks=4, rounded=False):
@@ -124,7 +124,7 @@ def test_many_blocks_are_counted_without_listing():
 
 
 def test_too_many_distinct_costs_to_count(monkeypatch):
-    monkeypatch.setattr(label_count, "MOST_COSTS", 10)
+    monkeypatch.setattr(label_costs, "MOST_COSTS", 10)
     rng = np.random.default_rng(0)
     value = LabelSet(tuple(rng.exponential(size=(6, 3))), budget=9.0)
     with pytest.raises(InvalidParameter, match="at most 10 distinct partial costs"):

@@ -1,0 +1,301 @@
+"""The sets of many contexts, kept as arrays until one is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from ..checks import Array, as_matrix, as_vector
+from ..errors import InvalidParameter, Unbounded
+from ..losses import LabelLoss, Loss
+from ..predictions import AnyPrediction, Labels, Outcomes
+from ..sets import UncertaintySet, Union
+from ..sets.base import TOLERANCE
+from ..sets.sublevel import membership, sublevel_set
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Batch(Sequence[UncertaintySet]):
+    """What one set answers, answered row by row for a batch of contexts."""
+
+    outcomes: Outcomes
+    names: tuple[str, ...]
+    index: Any
+    #: The batches a union is made of; a batch of plain sets is its own only part.
+    parts: tuple[SetBatch, ...]
+
+    @property
+    def points(self) -> Array:
+        """The predicted outcome at each context, shape (n, m)."""
+        raise NotImplementedError
+
+    def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
+        """Whether row i of Y (numbers or labels) is in set i, shape (n,)."""
+        raise NotImplementedError
+
+    def worst_case(self, directions: Any) -> Array:
+        """The outcome of each set that maximises `direction @ y`, shape (n, m).
+
+        `directions` is of shape (m,), the same for all, or (n, m).
+        """
+        raise NotImplementedError
+
+    def support(self, directions: Any) -> Array:
+        """Largest `direction @ y` over each set, shape (n,)."""
+        raise NotImplementedError
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Least and largest value of each component: two arrays of shape (n, m)."""
+        axes = np.eye(self.outcomes.width)
+        upper = np.stack([self.support(axis) for axis in axes], axis=1)
+        lower = np.stack([-self.support(-axis) for axis in axes], axis=1)
+        # Adding zero turns -0.0 into 0.0.
+        return lower + 0.0, upper + 0.0
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Bounds and prediction by component name, one row a context.
+
+        For labels, `upper` is 1 where the class is possible.
+        """
+        import pandas as pd
+
+        lower, upper = self.bounds()
+        parts = {"lower": lower, "point": self.points, "upper": upper}
+        # By position: components of the same name are still different ones.
+        values = [part[:, j] for j in range(len(self.names)) for part in parts.values()]
+        heads = [(name, part) for name in self.names for part in parts]
+        columns = pd.MultiIndex.from_tuples(heads, names=["component", "value"])
+        found = pd.DataFrame(dict(enumerate(values)), index=self.index)
+        return found.set_axis(columns, axis=1)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self)} sets of {self.outcomes.width} "
+            f"components, {self._what()})"
+        )
+
+    def _what(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetBatch(Batch):
+    """Sublevel sets of one loss at n contexts.
+
+    Parameters
+    ----------
+    loss : Loss
+    prediction : Prediction of n contexts
+    budgets : array of shape (n,)
+    outcomes : how the columns of Y map to outcome vectors
+    names : names of the components
+    index : row labels, or None
+    """
+
+    loss: Loss
+    prediction: AnyPrediction
+    budgets: Array
+    outcomes: Outcomes
+    names: tuple[str, ...]
+    index: Any = None
+
+    def __len__(self) -> int:
+        return len(self.budgets)
+
+    @overload
+    def __getitem__(self, rows: int) -> UncertaintySet: ...
+    @overload
+    def __getitem__(self, rows: slice) -> SetBatch: ...
+    def __getitem__(self, rows: Any) -> Any:
+        if is_one_row(rows):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"row {rows} of a batch of {len(self)} sets")
+            classes = [b.classes for b in self.outcomes.blocks if isinstance(b, Labels)]
+            budget = float(self.budgets[rows])
+            return sublevel_set(self.loss, self.prediction[rows], budget, classes)
+        rows = as_rows(rows)
+        return replace(
+            self,
+            prediction=self.prediction[rows],
+            budgets=self.budgets[rows],
+            index=None if self.index is None else self.index[rows],
+        )
+
+    def __iter__(self) -> Iterator[UncertaintySet]:
+        return (self[i] for i in range(len(self)))
+
+    def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
+        """Whether row i of Y (numbers or labels) is in set i, shape (n,)."""
+        vectors = self.outcomes.encode(Y, "SetBatch.contains")
+        if len(vectors) != len(self):
+            raise InvalidParameter(
+                f"SetBatch.contains(Y) must have one row for each of the {len(self)} "
+                f"sets, got {len(vectors)}."
+            )
+        return membership(self.loss, self.prediction, self.budgets, vectors, tol)
+
+    def worst_case(self, directions: Any) -> Array:
+        """The outcome of each set that maximises `direction @ y`, shape (n, m).
+
+        `directions` is of shape (m,), the same for all, or (n, m).
+        """
+        directions = self._directions(directions)
+        found = np.empty(directions.shape)
+        easy = self._easy()
+        if easy.any():
+            found[easy] = self._ask(self.loss.worst_case, easy, directions)
+        for row in np.flatnonzero(~easy).tolist():
+            try:
+                found[row] = self[row].worst_case(directions[row])
+            except Unbounded as error:
+                raise Unbounded(f"Row {row}: {error}") from error
+        return found
+
+    def support(self, directions: Any) -> Array:
+        """Largest `direction @ y` over each set, shape (n,)."""
+        directions = self._directions(directions)
+        found = np.where(directions.any(axis=1), np.inf, 0.0)
+        easy = self._easy()
+        if easy.any():
+            found[easy] = self._ask(self.loss.support, easy, directions)
+        if any(isinstance(part, LabelLoss) for part in _parts(self.loss)):
+            # Labels are bounded whatever the budget: the set itself knows.
+            for row in np.flatnonzero(~easy).tolist():
+                found[row] = self[row].support(directions[row])
+        return found
+
+    def _easy(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Rows whose answer the loss has: a finite budget, or nothing but labels."""
+        return np.isfinite(self.effective_budgets) | isinstance(self.loss, LabelLoss)
+
+    def _ask(self, question: Any, rows: Any, directions: Array) -> Any:
+        return question(
+            self.prediction[rows], self.effective_budgets[rows], directions[rows]
+        )
+
+    @property
+    def parts(self) -> tuple[SetBatch, ...]:  # type: ignore[override]
+        """The batch itself."""
+        return (self,)
+
+    @property
+    def points(self) -> Array:
+        """The predicted outcome at each context, shape (n, m)."""
+        return self.prediction.point
+
+    @property
+    def effective_budgets(self) -> Array:
+        """Each budget, or the least loss any outcome has where that is more: (n,)."""
+        return np.maximum(self.budgets, self.loss.floor(self.prediction))
+
+    def _directions(self, directions: Any) -> Array:
+        return as_directions(directions, len(self), self.outcomes.width)
+
+    def _what(self) -> str:
+        return f"{type(self.loss).__name__}, {_span(self.budgets)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UnionBatch(Batch):
+    """Unions, context by context, of several batches (one a fold of CV+)."""
+
+    parts: tuple[SetBatch, ...]
+
+    @property
+    def outcomes(self) -> Outcomes:  # type: ignore[override]
+        """How the columns of Y map to outcome vectors."""
+        return self.parts[0].outcomes
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the components."""
+        return self.parts[0].names
+
+    @property
+    def index(self) -> Any:
+        """Row labels, or None."""
+        return self.parts[0].index
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __getitem__(self, rows: Any) -> Any:
+        members = tuple(part[rows] for part in self.parts)
+        return Union(members) if is_one_row(rows) else UnionBatch(members)
+
+    def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
+        """Whether row i of Y is in some fold's set i, shape (n,)."""
+        return np.any([part.contains(Y, tol) for part in self.parts], axis=0)
+
+    def worst_case(self, directions: Any) -> Array:
+        """The best of the folds' outcomes, shape (n, m)."""
+        shape = len(self), self.outcomes.width
+        wanted = as_directions(directions, *shape)
+        found = np.stack([part.worst_case(wanted) for part in self.parts])
+        best = np.argmax(np.sum(found * wanted, axis=2), axis=0)
+        return np.asarray(found[best, np.arange(len(self))])
+
+    def support(self, directions: Any) -> Array:
+        """Largest value over the folds' sets, shape (n,)."""
+        return np.asarray(np.max([p.support(directions) for p in self.parts], axis=0))
+
+    @property
+    def points(self) -> Array:
+        """The mean of the folds' predicted outcomes, shape (n, m)."""
+        return np.asarray(np.mean([part.points for part in self.parts], axis=0))
+
+    def _what(self) -> str:
+        return f"unions of {len(self.parts)} folds, {self.parts[0]._what()}"
+
+
+def is_one_row(rows: Any) -> bool:
+    """Whether an index means one set, not a smaller batch."""
+    return isinstance(rows, int | np.integer)
+
+
+def as_rows(rows: Any) -> Any:
+    """A slice, or an array of integers or truth values."""
+    if isinstance(rows, slice):
+        return rows
+    found = np.asarray(rows)
+    return found if found.size else found.astype(int)
+
+
+def as_directions(directions: Any, n: int, m: int) -> Array:
+    """Directions of shape (n, m) from one of shape (m,) or n of them."""
+    try:
+        given = np.shape(directions)
+    except ValueError:
+        given = None
+    if given not in ((m,), (n, m)):
+        raise InvalidParameter(
+            f"SetBatch(directions=...) must be of shape {(m,)} or {(n, m)}, got "
+            f"{'rows of different lengths' if given is None else f'shape {given}'}."
+        )
+    if not n:
+        return np.empty((0, m))
+    if given == (m,):
+        found = as_vector("SetBatch", "directions", directions, m)
+    else:
+        found = as_matrix("SetBatch", "directions", directions, (n, m))
+    return np.broadcast_to(found, (n, m))
+
+
+def _parts(loss: Loss) -> tuple[Loss, ...]:
+    """The losses a combined one is made of, or the loss itself."""
+    return tuple(getattr(loss, "losses", (loss,)))
+
+
+def _span(budgets: Array) -> str:
+    """The budgets in a few words."""
+    if not len(budgets):
+        return "no budgets"
+    low, high = np.min(budgets), np.max(budgets)
+    if low == high:
+        return f"budget {low:.4g}"
+    return f"budgets {low:.4g} to {high:.4g}"

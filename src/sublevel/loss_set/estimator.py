@@ -1,0 +1,234 @@
+"""LossSet: the estimator where a model, its loss and a guarantee meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import guarantees, losses
+from ..checks import Array, require_level
+from ..errors import NotCalibrated
+from ..guarantees import Calibrated, Certificate
+from ..predictions import as_model, count_rows, is_fitted, predict_point
+from .fitting import ready, require_crossable, score_crossed, train
+from .marks import Hashes, mark_rows, refuse_seen
+from .scorer import (
+    Scored,
+    Scorer,
+    half_width,
+    handed_to,
+    predict_batch,
+    read_budgets,
+    score_held_out,
+)
+from .wrapper import ModelWrapper, copy_description
+
+if TYPE_CHECKING:
+    from .source import SetSource
+
+#: What `calibrate` learns; a newly fitted model voids it.
+CALIBRATED = (
+    "calibration_",
+    "budget_",
+    "radius_",
+    "certificate_",
+    "scores_",
+    "names_",
+    "alpha_",
+    "guarantee_",
+    "_scorers",
+    "_calibrated",
+)
+#: Calibration rows that are marked, so that `diagnose` knows them again.
+MOST_MARKED = 1_000_000
+
+
+class LossSet(ModelWrapper):
+    """Calibrated uncertainty sets from any model and its loss.
+
+    The set at covariates X holds the outcomes whose loss, given the model's
+    prediction, is at most a budget; the budget is calibrated on data so that the next
+    outcome falls outside with probability at most alpha (Bertsimas & Boucher).
+
+    Parameters
+    ----------
+    model : estimator, torch module, callable, or a list of these
+        A list holds one model a column of Y (see ModelBlocks for wider blocks). A
+        callable or torch module maps X to predictions, or to (location, scale).
+    loss : str, loss object or callable, default "squared"
+        A name in `sl.losses.NAMES`, a loss, or a function of (y, location) that
+        returns a convex CVXPY expression.
+
+    Attributes
+    ----------
+    model_, loss_ : the fitted model and the loss with its learned parameters
+    budget_ : float, or dict by group: the loss level
+    radius_ : float, or dict by group, or None: norm radius where the loss is a norm
+    certificate_ : Certificate: what is promised, and under which assumptions
+    scores_ : array of shape (n_calibration,): the calibration losses
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 3))
+    >>> Y = X[:, :2] + 0.1 * rng.normal(size=(600, 2))
+    >>> sets = LossSet(LinearRegression()).fit(X[:300], Y[:300])
+    >>> batch = sets.calibrate(X[300:], Y[300:], alpha=0.1).predict_set(X[:5])
+    >>> len(batch), batch[0].dim, bool(sets.radius_ < 0.3)
+    (5, 2, True)
+    """
+
+    # As everywhere in scikit-learn, what is learned is absent until it has been.
+    calibration_: Calibrated
+    budget_: Any
+    radius_: Any
+    certificate_: Certificate
+
+    #: What `fit` trained, and marks of the rows it trained and calibrated on.
+    _trained: Scorer | None = None
+    _seen: Hashes | None = None
+    _calibrated: Hashes | None = None
+
+    def __init__(self, model: Any, loss: Any = "squared") -> None:
+        self.model = model
+        self.loss = loss
+
+    def fit(self, X: Any, y: Any) -> LossSet:
+        """Train the model; a fitted one (or a FrozenEstimator) is left alone.
+
+        Open parameters of the loss (Combined weights, a Mahalanobis covariance) are
+        set here: from out-of-fold predictions if the model is trained here, from
+        predictions on X otherwise.
+
+        Parameters
+        ----------
+        X : covariates, handed to the model as they come
+        y : array or DataFrame of shape (n,) or (n, m): numbers, or labels
+        """
+        model, loss = as_model(self.model), losses.get(self.loss)
+        trained = train(model, loss, X, y)
+        used = loss.is_open or not is_fitted(model)
+        for name in CALIBRATED:
+            self.__dict__.pop(name, None)
+        self._trained, self._seen = trained, mark_rows(X, y) if used else None
+        self.model_, self.loss_ = trained.model, trained.loss
+        copy_description(self, self.model_)
+        return self
+
+    def calibrate(
+        self, X: Any, Y: Any, alpha: float = 0.1, guarantee: Any = "marginal"
+    ) -> LossSet:
+        """Choose the budget so that outcomes fall outside with probability <= alpha.
+
+        Parameters
+        ----------
+        X, Y : data that played no part in training the model or choosing the loss
+        alpha : float in (0, 1), the violation level
+        guarantee : "marginal", "pac" or an object of `sl.guarantees`
+            CVPlus trains the model itself, on X and Y.
+        """
+        require_level("LossSet.calibrate", alpha=alpha)
+        promise = guarantees.get(guarantee)
+        crossed = isinstance(promise, guarantees.CVPlus)
+        scored = self._cross(X, Y, promise) if crossed else self._hold_out(X, Y)
+        handed = handed_to(promise, scored, X, Y)
+        found = promise.calibrate(handed, alpha, X)
+        self.calibration_, self._scorers = found, scored.scorers
+        few = len(scored.scores) <= MOST_MARKED
+        self._calibrated = mark_rows(X, Y) if few else None
+        self.scores_, self.names_ = scored.scores, scored.names
+        settled = self._scorer()
+        self.model_, self.loss_ = settled.model, settled.loss
+        self.alpha_, self.guarantee_ = alpha, promise
+        self.budget_, self.certificate_ = found.budget, found.certificate
+        self.radius_ = _radius(self.loss_, found.budget)
+        return self
+
+    def scores(self, X: Any, Y: Any) -> Array:
+        """Loss of each outcome given the model's prediction, shape (n,)."""
+        return self._scorer().score(X, Y, "LossSet.scores")
+
+    def predict_set(self, X: Any, budget: Any = None) -> Any:
+        """The uncertainty set at every row of X, as a sequence of set values.
+
+        Parameters
+        ----------
+        X : covariates of n contexts
+        budget : float or array of shape (n,), optional
+            Overrides the calibrated budget; the certificate does not speak of it.
+        """
+        if not hasattr(self, "calibration_") and budget is None:
+            raise NotCalibrated(
+                "LossSet.predict_set() needs a budget: call calibrate(X_cal, Y_cal, "
+                "alpha=0.1) first, on data the model was not trained on."
+            )
+        scorers = getattr(self, "_scorers", None) or (self._scorer(),)
+        n, names = count_rows(X), getattr(self, "names_", None)
+        own = budget is None
+        budgets = self.calibration_.at(X, n) if own else read_budgets(budget, n)
+        return predict_batch(scorers, X, budgets, names)
+
+    @property
+    def training_marks(self) -> Hashes | None:
+        """Marks of the rows `fit` learned from; None where it learned from none."""
+        return self._seen
+
+    @property
+    def calibration_marks(self) -> Hashes | None:
+        """Marks of the rows `calibrate` used; None where they were too many to keep."""
+        return self._calibrated
+
+    @property
+    def losses_(self) -> tuple[Any, ...]:
+        """The loss of each batch `predict_set` unites: one, or one a fold of CV+."""
+        scorers = getattr(self, "_scorers", None) or (self._scorer(),)
+        return tuple(scorer.loss for scorer in scorers)
+
+    def predict(self, X: Any) -> Any:
+        """The model's point prediction: numbers, or the likeliest labels."""
+        scorer = self._scorer()
+        return predict_point(scorer.model, X, scorer.loss.needs)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Minus the mean half-width of 90 % sets, in standard deviations of y.
+
+        Comparable across models and losses, so GridSearchCV can choose both: the
+        budget is the 90 % quantile of the losses on (X, y), and the half-width is
+        averaged over contexts and random directions.
+        """
+        return -half_width(self._scorer(), X, y, "LossSet.score")
+
+    def _hold_out(self, X: Any, Y: Any) -> Scored:
+        """Scores of data set aside, by the model of `fit` or one fitted elsewhere."""
+        trained = self._trained or ready(self.model, self.loss)
+        refuse_seen(self._seen, X, Y)
+        return score_held_out(trained, X, Y, "LossSet.calibrate")
+
+    def _cross(self, X: Any, Y: Any, promise: Any) -> Scored:
+        """Out-of-fold scores; `predict` speaks for a model trained on all rows."""
+        model, loss = as_model(self.model), losses.get(self.loss)
+        require_crossable(model, X, Y, promise)
+        full = self.fit(X, Y)._scorer()
+        return score_crossed(full, model, loss, X, Y, promise)
+
+    def _scorer(self) -> Scorer:
+        """What `calibrate` or `fit` settled on; else the model as given, if fitted."""
+        scorers: tuple[Scorer, ...] = getattr(self, "_scorers", ())
+        if len(scorers) == 1:
+            return scorers[0]
+        return self._trained or ready(self.model, self.loss)
+
+
+def _radius(loss: Any, budget: Any) -> Any:
+    """Norm radius at a budget, or at each group's."""
+    if isinstance(budget, dict):
+        return {group: loss.radius(level) for group, level in budget.items()}
+    return loss.radius(budget)
+
+
+if TYPE_CHECKING:
+
+    def _gives_sets(sets: LossSet) -> SetSource:
+        """A type checker sees here that a LossSet is a SetSource."""
+        return sets

@@ -1,0 +1,184 @@
+"""Training the user's model, setting what its loss leaves open, and crossing.
+
+Cross-fitted scores are for small data: every row is scored by a model that never saw
+it. The sets of all folds are protected against together (their union), which is what
+makes the promise hold without a separate calibration sample (Barber et al. 2021, CV+).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .. import losses
+from ..errors import InvalidParameter, NotCalibrated
+from ..guarantees import CVPlus
+from ..predictions import (
+    AnyPrediction,
+    ModelBlocks,
+    Needs,
+    align,
+    as_model,
+    column_names,
+    count_rows,
+    frame_columns,
+    is_fitted,
+    is_torch_module,
+    outcomes_of,
+    predict,
+    stack,
+    take_rows,
+)
+from .scorer import Scored, Scorer, require_as_many_rows
+
+#: How estimators of one output word their refusal of several.
+_ONE_OUTPUT = re.compile(r"\by\b.*\b(1d|1-?dim\w*|one-?dim\w*)\b", re.IGNORECASE)
+
+
+def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
+    """The model trained and the loss's open parameters set.
+
+    A fitted model is left alone. The loss learns from out-of-fold predictions if the
+    model is trained here, from predictions on X otherwise.
+    """
+    fitted = fit_model(model, X, Y)
+    said = _first(fitted, X, loss.needs)
+    if loss.is_open:
+        everywhere = predict(fitted, X, loss.needs)
+        vectors = outcomes_of(fitted, everywhere).encode(Y, "LossSet.fit")
+        if not is_fitted(model):
+            everywhere = out_of_fold(model, X, Y, loss.needs, fitted)
+        loss = loss.learn(everywhere, vectors)
+    if said is not None:
+        loss.check(said)
+    return Scorer(fitted, loss, frame_columns(Y))
+
+
+def _first(model: Any, X: Any, needs: Needs) -> AnyPrediction | None:
+    """One prediction, which shows at once whether model and loss go together.
+
+    None where the model cannot give it for reasons of its own: it may never be asked
+    again about such an X.
+    """
+    if not count_rows(X):
+        return None
+    try:
+        return predict(model, take_rows(X, [0]), needs)
+    except InvalidParameter:
+        raise
+    except Exception:
+        return None
+
+
+def ready(model: Any, loss: Any) -> Scorer:
+    """A model fitted elsewhere needs no training; its loss must have no open ends."""
+    found = as_model(model)
+    if not is_fitted(found):
+        raise NotCalibrated(
+            f"This LossSet is not fitted yet: {type(found).__name__} has not been "
+            "trained. Call fit(X_train, Y_train) first."
+        )
+    return Scorer(found, losses.get(loss))
+
+
+def fit_model(model: Any, X: Any, Y: Any) -> Any:
+    """A fitted copy of the model, or the model itself where it is fitted already."""
+    if is_fitted(model):
+        return model
+    if isinstance(model, ModelBlocks):
+        # It copies its unfitted models itself, and keeps the fitted ones.
+        return ModelBlocks(model.models, model.widths).fit(X, Y)
+    try:
+        return clone(model).fit(X, Y)
+    except ValueError as error:
+        if _ONE_OUTPUT.search(str(error)):
+            error.add_note(
+                f"If {type(model).__name__} predicts one output only, pass one model "
+                "a column, LossSet([model, model, ...]), or wrap it in "
+                "sklearn.multioutput.MultiOutputRegressor."
+            )
+        raise
+
+
+def split_folds(n: int, n_splits: int) -> list[tuple[Any, Any]]:
+    """(training rows, held-out rows) of each fold, shuffled with a fixed seed."""
+    from sklearn.model_selection import KFold
+
+    shuffled = KFold(n_splits, shuffle=True, random_state=0)
+    return list(shuffled.split(np.empty(n)))
+
+
+def out_of_fold(
+    model: Any, X: Any, Y: Any, needs: Needs, full: Any, n_splits: int = 5
+) -> AnyPrediction:
+    """Predictions of every row by models trained without it.
+
+    `full` is the model trained on all rows: it knows every class, where a fold may
+    have missed a rare one.
+    """
+    n = count_rows(X)
+    if n < 2:
+        raise InvalidParameter(
+            f"Out-of-fold residuals need 2 rows or more, got n_samples = {n}."
+        )
+    wanted = outcomes_of(full, predict(full, take_rows(X, [0]), needs))
+    pieces, order = [], []
+    for train_rows, held in split_folds(n, min(n_splits, n)):
+        part = fit_model(model, take_rows(X, train_rows), take_rows(Y, train_rows))
+        piece = predict(part, take_rows(X, held), needs)
+        pieces.append(align(piece, outcomes_of(part, piece), wanted))
+        order.append(held)
+    return stack(pieces)[np.argsort(np.concatenate(order))]
+
+
+_OWNER = "LossSet.calibrate"
+
+
+def require_crossable(model: Any, X: Any, Y: Any, promise: CVPlus) -> None:
+    """Refuse, before anything is trained, what CV+ cannot use."""
+    require_as_many_rows(X, Y, _OWNER)
+    promise.check(count_rows(X))
+    if count_rows(X) < 2:
+        raise InvalidParameter("CVPlus needs at least 2 rows of X and Y, got 1.")
+    parts = model.parts if isinstance(model, ModelBlocks) else [model]
+    for part in parts:
+        if is_fitted(part):
+            raise _refusal(part)
+
+
+def score_crossed(
+    full: Scorer, model: Any, loss: Any, X: Any, Y: Any, promise: CVPlus
+) -> Scored:
+    """A scorer a fold, and the score of every row by the fold that held it out.
+
+    Parameters
+    ----------
+    full : Scorer trained on all rows: it knows every class
+    model, loss : to be trained and learned anew for each fold
+    """
+    n = count_rows(X)
+    outcomes = full.say(take_rows(X, [0]))[1]
+    scorers, scores = [], np.empty(n)
+    for rows, held in split_folds(n, promise.n_splits or n):
+        part = train(model, loss, take_rows(X, rows), take_rows(Y, rows))
+        part = replace(part, outcomes=outcomes)
+        scores[held] = part.score(take_rows(X, held), take_rows(Y, held), _OWNER)
+        scorers.append(part)
+    return Scored(tuple(scorers), scores, outcomes.names(column_names(Y)))
+
+
+def _refusal(model: Any) -> InvalidParameter:
+    trainable = hasattr(model, "fit") and not is_torch_module(model)
+    name = getattr(model, "__name__", type(model).__name__)
+    if trainable:
+        got = f"a fitted {name}. Give an unfitted one, e.g. sklearn.base.clone(model)"
+    else:
+        got = f"{name}, which cannot be trained here. Hold rows back to calibrate on"
+    return InvalidParameter(
+        "CVPlus trains the model once a fold: LossSet(model=...) must be an unfitted "
+        f"estimator, got {got}."
+    )

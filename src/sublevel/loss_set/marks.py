@@ -1,0 +1,107 @@
+"""Marks of rows, to notice that training data is used again."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidParameter, RowsSeenBefore
+from ..predictions import split_columns
+
+Hashes = np.ndarray[Any, np.dtype[np.uint64]]
+
+#: Calibration rows count as distinct, and so as recognisable, from this share on.
+DISTINCT = 0.9
+
+#: 2^64 over the golden ratio: multiplying by it spreads bits well.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mark_rows(X: Any, Y: Any) -> Hashes | None:
+    """A hash of every row of X with its outcome, shape (n,).
+
+    None for what has no rows of plain values (sparse matrices, tensors elsewhere).
+
+    Examples
+    --------
+    >>> X, Y = np.arange(10.0)[:, None], np.arange(10.0)
+    >>> bool((mark_rows(X, Y) == mark_rows(X.copy(), Y.tolist())).all())
+    True
+    """
+    if hasattr(X, "tocsr"):
+        return None
+    try:
+        columns = [*_columns(X), *split_columns(Y)]
+        marks = np.zeros(len(columns[0]), dtype=np.uint64)
+        for column in columns:
+            marks ^= _bits(column)
+            marks *= _ODD
+            # A product carries upwards only; this lets high bits move low ones.
+            marks ^= marks >> np.uint64(32)
+        return marks
+    except (TypeError, ValueError, RuntimeError):
+        # The check is a courtesy: what cannot be hashed is not checked.
+        return None
+
+
+def refuse_seen(
+    seen: Hashes | None, X: Any, Y: Any, owner: str = "LossSet.calibrate"
+) -> None:
+    """Raise InvalidParameter if most rows are among those marked as seen; else warn.
+
+    Rows that repeat within the sample (few discrete values) may well repeat outside
+    it, and prove nothing.
+    """
+    known = count_seen(seen, X, Y)
+    if known is None or not known[0]:
+        return
+    if 2 * known[0] < known[1]:
+        warnings.warn(
+            f"{owner}(X, Y) has {known[0]} of {known[1]} rows from the training data. "
+            "The model knows their outcomes, so what is promised is too rosy. Leave "
+            "them out.",
+            RowsSeenBefore,
+            stacklevel=3,
+        )
+        return
+    raise InvalidParameter(
+        f"{owner}(X, Y) must use data the model was not trained on, got {known[0]} of "
+        f"{known[1]} rows from its training data: the promise would be void. Hold "
+        "some rows back, or use LossSet.calibrate(guarantee=sl.guarantees.CVPlus())."
+    )
+
+
+def count_seen(seen: Hashes | None, X: Any, Y: Any) -> tuple[int, int] | None:
+    """How many rows are among those marked as seen, of how many.
+
+    None where that is not known, or proves nothing as rows repeat.
+    """
+    rows = None if seen is None else mark_rows(X, Y)
+    if seen is None or rows is None or not rows.size:
+        return None
+    twice = rows.size - np.unique(rows).size
+    if twice > (1 - DISTINCT) * rows.size:
+        return None
+    found = int(np.isin(rows, seen).sum())
+    # As many as repeat within the sample may well repeat by chance.
+    return (found if found > 2 * twice else 0), int(rows.size)
+
+
+def _columns(X: Any) -> list[Any]:
+    if hasattr(X, "iloc") and getattr(X, "ndim", 1) == 2:
+        return split_columns(X)
+    array = np.asarray(X)
+    return list(array.reshape(len(array), -1).T)
+
+
+def _bits(column: Any) -> Hashes:
+    """64 bits for each value: those of the float for a number, a hash for a word."""
+    array = np.asarray(column)
+    if array.dtype.kind in "biuf":
+        # As floats 1 and 1.0 are the same; adding zero turns -0.0 into 0.0.
+        return (array.astype(np.float64) + 0.0).view(np.uint64)
+    from pandas.util import hash_array
+
+    return np.asarray(hash_array(array.astype(object)), dtype=np.uint64)

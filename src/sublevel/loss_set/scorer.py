@@ -1,0 +1,212 @@
+"""A trained model and its loss: where predictions meet outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..checks import Array
+from ..errors import InvalidParameter
+from ..losses import Loss, Squared
+from ..predictions import (
+    AnyPrediction,
+    Outcomes,
+    align,
+    column_names,
+    count_rows,
+    frame_columns,
+    outcomes_of,
+    predict,
+    unseen_components,
+)
+from .batch import Batch, SetBatch, UnionBatch
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """From contexts and outcomes to scores.
+
+    Parameters
+    ----------
+    model : a model that can predict
+    loss : Loss without open parameters
+    columns : names of Y's columns, where they are known
+    outcomes : Outcomes, optional
+        What to speak of, where it has classes the model may not know.
+    """
+
+    model: Any
+    loss: Loss
+    columns: tuple[str, ...] | None = None
+    outcomes: Outcomes | None = None
+
+    def say(self, X: Any) -> tuple[AnyPrediction, Outcomes]:
+        """The prediction at every row of X, and the outcomes it speaks of."""
+        said, own = self._own(X)
+        outcomes = self._all(own)
+        return align(said, own, outcomes), outcomes
+
+    def meet(self, X: Any, Y: Any, owner: str) -> tuple[AnyPrediction, Outcomes, Array]:
+        """Predictions, outcomes and outcome vectors, row by row."""
+        require_as_many_rows(X, Y, owner)
+        said, outcomes = self.say(X)
+        return said, outcomes, outcomes.encode(Y, owner)
+
+    def score(self, X: Any, Y: Any, owner: str) -> Array:
+        """The loss of each outcome, shape (n,).
+
+        inf for a class of `outcomes` the model does not know: it is outside every set.
+        """
+        require_as_many_rows(X, Y, owner)
+        said, own = self._own(X)
+        outcomes = self._all(own)
+        vectors = outcomes.encode(Y, owner)
+        scores = self.loss.score(align(said, own, outcomes), vectors)
+        unseen = unseen_components(own, outcomes)
+        return np.where(vectors @ unseen > 0, np.inf, scores)
+
+    def batch(self, X: Any, budgets: Array, names: Any = None) -> SetBatch:
+        """The sublevel sets at every row of X."""
+        said, outcomes = self.say(X)
+        default = self.columns or [f"y{k}" for k in range(outcomes.columns)]
+        found = names or outcomes.names(list(default))
+        # A list has an `index` too: a method.
+        index = X.index if hasattr(X, "iloc") else None
+        return SetBatch(self.loss, said, budgets, outcomes, found, index)
+
+    def _own(self, X: Any) -> tuple[AnyPrediction, Outcomes]:
+        said = predict(self.model, X, self.loss.needs)
+        self.loss.check(said)
+        return said, outcomes_of(self.model, said)
+
+    def _all(self, own: Outcomes) -> Outcomes:
+        return self.outcomes or replace(own, column_names=self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Calibration outcomes, scored by models that have not seen them.
+
+    Parameters
+    ----------
+    scorers : one, or one a fold: the union of their sets is calibrated
+    scores : array of shape (n,)
+    names : names of the components of an outcome vector
+    """
+
+    scorers: tuple[Scorer, ...]
+    scores: Array
+    names: tuple[str, ...]
+
+
+def score_held_out(scorer: Scorer, X: Any, Y: Any, owner: str) -> Scored:
+    """Scores of data set aside; a DataFrame's column names are kept."""
+    said, outcomes, vectors = scorer.meet(X, Y, owner)
+    scores = np.asarray(scorer.loss.score(said, vectors))
+    named = replace(scorer, columns=scorer.columns or frame_columns(Y))
+    names = outcomes.names(list(scorer.columns or column_names(Y)))
+    return Scored((named,), scores, names)
+
+
+def handed_to(promise: Any, scored: Scored, X: Any, Y: Any) -> Array:
+    """What a guarantee calibrates on: the scores, or the losses by component."""
+    if not getattr(promise, "by_component", False):
+        return scored.scores
+    scorer = scored.scorers[0]
+    if len(scored.scorers) > 1 or not isinstance(scorer.loss, Squared):
+        raise InvalidParameter(
+            f"{type(promise).__name__} must be used with the squared or the gaussian "
+            f"loss, whose sets are balls in the 2-norm, got "
+            f"{type(scorer.loss).__name__}. Use Marginal or PAC."
+        )
+    said, _, vectors = scorer.meet(X, Y, "LossSet.calibrate")
+    return np.asarray(scorer.loss.components(said, vectors))
+
+
+def predict_batch(
+    scorers: tuple[Scorer, ...], X: Any, budgets: Array, names: Any = None
+) -> Batch:
+    """The sets at every row of X: unions, where there are several scorers."""
+    try:
+        parts = tuple(scorer.batch(X, budgets, names) for scorer in scorers)
+    except (IndexError, TypeError, ValueError) as error:
+        if len(budgets):
+            raise
+        model = type(scorers[0].model).__name__
+        raise InvalidParameter(
+            f"LossSet.predict_set(X) must have at least 1 row for {model}, got 0: it "
+            f"cannot predict on none ({error}). Skip the call where X is empty."
+        ) from error
+    return parts[0] if len(parts) == 1 else UnionBatch(parts)
+
+
+def half_width(scorer: Scorer, X: Any, Y: Any, owner: str) -> float:
+    """Mean half-width of sets that hold 90 % of the outcomes given."""
+    said, outcomes, vectors = scorer.meet(X, Y, owner)
+    level = np.quantile(scorer.loss.score(said, vectors), 0.9, method="higher")
+    budgets = np.full(len(vectors), level)
+    return mean_width(SetBatch(scorer.loss, said, budgets, outcomes, ()), vectors)
+
+
+def read_budgets(budget: Any, n: int) -> Array:
+    """A budget for each of n rows, from one number or n of them, shape (n,).
+
+    Examples
+    --------
+    >>> read_budgets(2, 3)
+    array([2., 2., 2.])
+    """
+    raw = np.asarray(budget, dtype=object)
+    try:
+        found = raw.astype(float)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    words = any(isinstance(value, str) for value in raw.ravel()[:1])
+    if words or np.isnan(found).any() or found.shape not in ((), (n,)):
+        got = repr(budget) if raw.ndim == 0 else f"shape {raw.shape}"
+        if found.shape == (n,) and np.isnan(found).any():
+            got = f"nan in row {int(np.argmax(np.isnan(found)))}"
+        raise InvalidParameter(
+            "LossSet.predict_set(budget=...) must be a number or one for each of the "
+            f"{n} rows of X, got {got}."
+        )
+    return np.array(np.broadcast_to(found, n))
+
+
+def require_as_many_rows(X: Any, Y: Any, owner: str) -> None:
+    """Every context has its outcome."""
+    contexts, outcomes = count_rows(X), count_rows(Y)
+    if contexts != outcomes:
+        raise InvalidParameter(
+            f"{owner}: X and Y must have as many rows, got {contexts} and {outcomes}."
+        )
+
+
+def mean_width(
+    batch: Any, outcomes: Array, contexts: int = 64, count: int = 16
+) -> float:
+    """Mean half-width of the sets over random directions, in deviations of the outcome.
+
+    The half-width along v is (support(v) + support(-v)) / 2: what protecting a linear
+    constraint with coefficients v costs. Directions are normal with a fixed seed,
+    divided by each component's standard deviation.
+
+    Parameters
+    ----------
+    batch : sets of n contexts
+    outcomes : array of shape (n, m) that gives each component its unit
+    contexts, count : how many contexts and directions to average over
+    """
+    spread = outcomes.std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(count, outcomes.shape[1]))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True) * unit
+    if not batch.loss.closed_form:
+        # Each of these supports is a conic solve.
+        contexts = max(1, contexts // 8)
+    chosen = batch[:: max(1, len(batch) // contexts)][:contexts]
+    widths = [(chosen.support(v) + chosen.support(-v)) / 2 for v in directions]
+    return float(np.mean(widths))

@@ -1,0 +1,128 @@
+"""Rows and columns of what users have: arrays, sparse matrices, DataFrames, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ..errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+
+class SparseRows(Protocol):
+    """A sparse matrix of scipy's, of any format."""
+
+    shape: tuple[int, ...]
+
+    def tocsr(self) -> Any: ...
+
+
+#: What users have: contexts X, handed to the model as they come, or outcomes Y.
+Table: TypeAlias = (
+    "npt.ArrayLike | pd.DataFrame | pd.Series[Any] | SparseRows | Sequence[Any]"
+)
+
+
+def split_columns(Y: Any) -> list[Any]:
+    """The columns of Y, each an array of shape (n,) that keeps its own type.
+
+    Examples
+    --------
+    >>> [column.dtype.kind for column in split_columns([[1.5, "high"], [2.5, "low"]])]
+    ['f', 'U']
+    """
+    if hasattr(Y, "iloc") and getattr(Y, "ndim", 1) == 2:
+        return [Y.iloc[:, k].to_numpy() for k in range(Y.shape[1])]
+    if isinstance(Y, list | tuple) and len(Y) > 0:
+        return _split_list(Y)
+    array = np.asarray(Y)
+    if array.ndim == 1:
+        return [array]
+    if array.ndim == 2:
+        return [array[:, k] for k in range(array.shape[1])]
+    raise _wrong_shape(f"shape {array.shape}")
+
+
+def column_names(Y: Any) -> list[str]:
+    """Names of Y's columns: its own where it has any, y0, y1, ... otherwise."""
+    named = frame_columns(Y)
+    if named is not None:
+        return list(named)
+    if getattr(Y, "name", None) is not None:
+        return [str(Y.name)]
+    return [f"y{k}" for k in range(len(split_columns(Y)))]
+
+
+def frame_columns(Y: Any) -> tuple[str, ...] | None:
+    """Names of a DataFrame's columns; None for what has no order to get wrong.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame_columns(pd.DataFrame({"demand": [1.0], "price": [2.0]}))
+    ('demand', 'price')
+    >>> frame_columns([[1.0, 2.0]]) is None
+    True
+    """
+    return tuple(map(str, Y.columns)) if hasattr(Y, "columns") else None
+
+
+def _split_list(rows: Sequence[Any]) -> list[Any]:
+    """Columns of a list of outcomes, or of a list of rows."""
+    if np.ndim(rows[0]) == 0:
+        return [_column(rows)]
+    if np.ndim(rows[0]) > 1:
+        raise _wrong_shape(f"rows of shape {np.shape(rows[0])}")
+    widths = {np.size(row) for row in rows}
+    if len(widths) > 1:
+        raise _wrong_shape(f"rows of {min(widths)} to {max(widths)} values")
+    return [_column(values) for values in zip(*rows, strict=True)]
+
+
+def _column(values: Sequence[Any]) -> Any:
+    """Values of one type as an array of it.
+
+    Mixed ones stay objects: NumPy would turn the NaN beside a word into a word.
+    """
+    numbers = all(isinstance(v, int | float | np.number | np.bool_) for v in values)
+    if numbers or len({type(v) for v in values}) == 1:
+        return np.array(values)
+    return np.array(values, dtype=object)
+
+
+def _wrong_shape(got: str) -> InvalidParameter:
+    return InvalidParameter(f"Y must be of shape (n,) or (n, m), got {got}.")
+
+
+def take_rows(values: Any, rows: Any) -> Any:
+    """The chosen rows; a DataFrame stays one, a sparse matrix stays one.
+
+    Examples
+    --------
+    >>> take_rows([[1, 2], [3, 4]], [1])
+    array([[3, 4]])
+    """
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if hasattr(values, "tocsr"):
+        return values.tocsr()[rows]
+    return np.asarray(values)[rows]
+
+
+def count_rows(values: Any) -> int:
+    """How many rows there are.
+
+    Examples
+    --------
+    >>> count_rows([[1, 2], [3, 4]])
+    2
+    """
+    shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
+    if not shape:
+        raise InvalidParameter(f"X must have rows, got {values!r}.")
+    return int(shape[0])

@@ -1,0 +1,237 @@
+"""Balls of the 2-norm and the 1-norm, stretched and moved: Ellipsoid and L1Ball.
+
+    { center + scale z : ||z|| <= radius },
+    support(v) = center'v + radius ||scale'v||_dual.
+
+Squared, gaussian and Mahalanobis losses have the first kind of set, the absolute loss
+the second. The formulas are those of `sublevel.norm_ball`; here they become a set.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..checks import Array, as_matrix, as_vector, freeze, require_nonnegative
+from ..errors import InvalidParameter, Unbounded
+from ..norm_ball import NormBall
+from .base import UncertaintySet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StretchedBall(UncertaintySet):
+    """The ball { center + scale z : ||z|| <= radius } of the norm named by a subclass.
+
+    Parameters
+    ----------
+    center : array of shape (m,)
+    scale : positive float, array of shape (m,), or invertible matrix of shape (m, m)
+    radius : float
+        At least 0; 0 is the center alone, inf is every outcome.
+
+    Examples
+    --------
+    >>> from sublevel.sets import Ellipsoid
+    >>> isinstance(Ellipsoid([0.0, 0.0]), StretchedBall)
+    True
+    """
+
+    center: Array
+    scale: Any = 1.0
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        center = as_vector(owner, "center", self.center)
+        require_nonnegative(owner, radius=self.radius)
+        object.__setattr__(self, "center", center)
+        object.__setattr__(self, "scale", _as_scale(owner, self.scale, center.size))
+        object.__setattr__(self, "radius", float(self.radius))
+
+    @property
+    @abstractmethod
+    def _order(self) -> int:
+        """Order of the norm: 1 or 2."""
+
+    @property
+    def _ball(self) -> NormBall:
+        return NormBall(self.center, self.scale, self.radius, self._order)
+
+    @property
+    def dim(self) -> int:
+        return self.center.size
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.radius < inf
+
+    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        if self.radius == inf:
+            return []
+        if self.radius == 0:
+            return [outcome == self.center]
+        # In units of the radius, so that a solver's tolerances mean the same for balls
+        # of any size.
+        residual = outcome - self.center
+        if self.scale.ndim == 1:
+            unit = cp.multiply(1 / (self.radius * self.scale), residual)
+        else:
+            unit = np.linalg.inv(self.radius * self.scale) @ residual
+        return [cp.norm(unit, self._order) <= 1]
+
+    def bounds(self) -> tuple[Array, Array]:
+        axes = np.eye(self.dim)
+        reach = np.array([self._ball.support(axis) for axis in axes]) - self.center
+        return self.center - reach, self.center + reach
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dim={self.dim}, radius={self.radius:.6g})"
+
+    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+        if self.radius == inf:
+            return np.ones(len(outcomes), dtype=bool)
+        ball = self._ball
+        # Rounding of an outcome is relative to its size, not to that of the ball.
+        rounding = 1e-14 * ball.norm(np.zeros(self.dim))
+        return np.asarray(ball.norm(outcomes) <= self.radius * (1 + tol) + rounding)
+
+    def _worst_case(self, direction: Array) -> Array:
+        if not direction.any():
+            return np.array(self.center)
+        if self.radius == inf:
+            raise Unbounded(
+                f"The worst case over {type(self).__name__} is infinite: the radius is "
+                "inf. Calibrate with more data, or intersect it with a bounded set "
+                "such as Box."
+            )
+        return self._ball.worst_case(direction)
+
+    def _support(self, direction: Array) -> float:
+        return self._ball.support(direction)
+
+    def _basis(self) -> Array:
+        return np.eye(self.dim)[:, : self.dim if self.radius > 0 else 0]
+
+    def _interior(self) -> Array:
+        return np.array(self.center)
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        return self._ball.sample(size, rng)
+
+    def _volume(self) -> float:
+        return self._ball.volume()
+
+
+def _as_scale(owner: str, value: Any, dim: int) -> Array:
+    """A positive vector of shape (dim,) or an invertible matrix of shape (dim, dim)."""
+    if np.ndim(value) == 2:
+        matrix = as_matrix(owner, "scale", value, (dim, dim))
+        if np.linalg.matrix_rank(matrix) < dim:
+            raise InvalidParameter(
+                f"{owner}(scale=...) must be an invertible matrix, got one of rank "
+                f"{np.linalg.matrix_rank(matrix)}. For a flat set, use AffineImage."
+            )
+        return matrix
+    if np.ndim(value) == 0:
+        value = np.full(dim, as_vector(owner, "scale", value, 1)[0])
+    vector = as_vector(owner, "scale", value, dim)
+    if not (vector > 0).all():
+        where = int(np.argmin(vector > 0))
+        raise InvalidParameter(
+            f"{owner}(scale=...) must be positive, got scale[{where}]={vector[where]}."
+        )
+    return freeze(vector)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ellipsoid(StretchedBall):
+    """A Euclidean ball, stretched and moved.
+
+    Parameters
+    ----------
+    center : array of shape (m,)
+    scale : positive float, array of shape (m,), or invertible matrix of shape (m, m)
+        What one unit of the radius means, in the units of the outcome.
+    radius : float
+        At least 0; 0 is the center alone, inf is every outcome.
+
+    Examples
+    --------
+    >>> U = Ellipsoid(center=[1.0, 2.0], scale=[1.0, 0.5], radius=2.0)
+    >>> U.support([0.0, 1.0])
+    3.0
+    >>> U.worst_case([0.0, 1.0])
+    array([1., 3.])
+    """
+
+    @classmethod
+    def from_covariance(
+        cls, center: Any, covariance: Any, radius: float = 1.0
+    ) -> Ellipsoid:
+        """The outcomes of Mahalanobis distance at most `radius` from the center.
+
+        Parameters
+        ----------
+        center : array of shape (m,)
+        covariance : array of shape (m, m)
+            Symmetric and positive definite.
+        radius : float
+
+        Examples
+        --------
+        >>> U = Ellipsoid.from_covariance([0.0, 0.0], [[4.0, 0.0], [0.0, 1.0]], 1.0)
+        >>> U.support([1.0, 0.0])
+        2.0
+        """
+        dim = as_vector(cls.__name__, "center", center).size
+        matrix = as_matrix(cls.__name__, "covariance", covariance, (dim, dim))
+        gap = float(np.abs(matrix - matrix.T).max())
+        if gap > 1e-8 * float(np.abs(matrix).max()):
+            raise InvalidParameter(
+                f"{cls.__name__}(covariance=...) must be symmetric, got entries that "
+                f"differ by {gap:.3g} across the diagonal."
+            )
+        try:
+            scale = np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError as error:
+            least = float(np.linalg.eigvalsh(matrix)[0])
+            raise InvalidParameter(
+                f"{cls.__name__}(covariance=...) must be positive definite, got least "
+                f"eigenvalue {least:.3g}. Add a small multiple of the identity."
+            ) from error
+        return cls(center, scale, radius)
+
+    @property
+    def _order(self) -> int:
+        return 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class L1Ball(StretchedBall):
+    """A cross-polytope, stretched and moved.
+
+    Parameters
+    ----------
+    center : array of shape (m,)
+    scale : positive float, array of shape (m,), or invertible matrix of shape (m, m)
+        What one unit of the radius means, in the units of the outcome.
+    radius : float
+        At least 0; 0 is the center alone, inf is every outcome.
+
+    Examples
+    --------
+    >>> U = L1Ball(center=[0.0, 0.0], scale=[1.0, 3.0], radius=2.0)
+    >>> U.worst_case([1.0, 1.0])
+    array([0., 6.])
+    >>> U.volume()
+    24.0
+    """
+
+    @property
+    def _order(self) -> int:
+        return 1
