@@ -55,6 +55,10 @@ class CertificateVoid(UserWarning):
     """What was calibrated is no longer what decides; the message says what changed."""
 
 
+class OneByOne(UserWarning):
+    """Contexts go to a solver one by one; the message says what that costs."""
+
+
 class NotRobustifiable(SublevelError, ValueError):
     """A constraint cannot be made robust exactly; the message says why."""
 

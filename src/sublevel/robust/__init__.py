@@ -1,18 +1,19 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
-from .auditing.decision import Audit, Decision
-from .auditing.decisions import Audits, Decisions
-from .calibrating.certified_cost import CertifiedCost
-from .calibrating.evaluation import Evaluation
-from .cutting.cuts import Cuts
+from ..conic.program import ProgramData
+from ..conic.solver import Solutions, Solver
+from ..evaluation.evaluation import Evaluation
+from .certified_cost import CertifiedCost
+from .decisions import Audit, Audits, Decision, Decisions
+from .files.saved_policy import SavedPolicy, load_policy
 from .largest_budget import LargestBudget
-from .modelling.affine_rule import affine_rule
-from .modelling.oracle import Oracle
-from .modelling.reaction import Reaction
-from .modelling.uncertain import Uncertain
-from .policies.policy import Policy
-from .policies.saved_policy import load_policy
+from .model.affine_rule import affine_rule
+from .model.reaction import Reaction
+from .model.uncertain import Uncertain
+from .policy import Policy
 from .problem import RobustProblem
+from .solve.cuts.cuts import Cuts
+from .solve.oracle import Oracle
 
 __all__ = [
     "Audit",
@@ -25,8 +26,12 @@ __all__ = [
     "LargestBudget",
     "Oracle",
     "Policy",
+    "ProgramData",
     "Reaction",
     "RobustProblem",
+    "SavedPolicy",
+    "Solutions",
+    "Solver",
     "Uncertain",
     "affine_rule",
     "load_policy",

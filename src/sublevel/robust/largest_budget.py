@@ -10,17 +10,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
 
 from ..checks import require_level
+from ..conic.solver import Solver
 from ..errors import EmptySet, InvalidParameter, SolverFailed
-from .cutting.cuts import Cuts
-from .modelling.counterpart import Key
-from .modelling.sets_at import is_predicted, set_at, set_value
-from .modelling.uncertain import uncertain_in
+from ..predictions import Table
+from .judge.tape import Leaves
+from .keys import UncertainKey
+from .model.uncertain import Key, Uncertain, uncertain_in
+from .solve.cuts.cuts import Cuts
+
+if TYPE_CHECKING:
+    from .problem import RobustProblem
 
 #: Relative slack that counts as none.
 TOLERANCE = 1e-7
@@ -51,56 +56,58 @@ class LargestBudget:
 
 
 def largest_budget(
-    problem: Any,
-    X: Any,
-    parameter: Any,
+    problem: RobustProblem,
+    X: Table,
+    parameter: Uncertain | Key | None,
     tolerance: float,
-    engine: Any,
-    solver: str | None,
+    engine: str | Cuts,
+    solver: str | Solver | None,
 ) -> LargestBudget:
     """The search for a RobustProblem; see its method of the same name."""
     require_level("RobustProblem.largest_budget", tolerance=tolerance)
-    scaled = {key: _Scale(problem, key, X) for key in _scaled_keys(problem, parameter)}
-    search = _Search(problem, X, scaled, engine, solver)
+    scales = [_Scale(key, X) for key in _scaled_keys(problem, parameter)]
+    search = _Search(problem, X, scales, engine, solver)
     factor, reason = _bisect(search, tolerance)
-    budgets = {key: scale.budget(factor) for key, scale in scaled.items()}
+    budgets = {scale.key.parameters: scale.budget(factor) for scale in scales}
     single = len(budgets) == 1
-    named = {key if len(key) > 1 else key[0]: b for key, b in budgets.items()}
+    by_key = {key if len(key) > 1 else key[0]: b for key, b in budgets.items()}
     return LargestBudget(
-        next(iter(budgets.values())) if single else named, factor, reason
+        next(iter(budgets.values())) if single else by_key, factor, reason
     )
 
 
-def _scaled_keys(problem: Any, parameter: Any) -> list[Key]:
+def _scaled_keys(
+    problem: RobustProblem, parameter: Uncertain | Key | None
+) -> list[UncertainKey]:
     """The keys whose budgets are searched."""
-    known = [key for key, value in problem.uncertainty.items() if is_predicted(value)]
+    keys = [key for key in problem.keys if key.predicted is not None]
     if parameter is not None:
         wanted = parameter if isinstance(parameter, tuple) else (parameter,)
         # By identity: == between CVXPY expressions makes a constraint.
         asked = [part.id for part in wanted]
-        known = [key for key in known if [part.id for part in key] == asked]
-    if not known:
+        keys = [key for key in keys if [p.id for p in key.parameters] == asked]
+    if not keys:
         raise InvalidParameter(
             "RobustProblem.largest_budget() needs a LossSet whose budget can be "
             "changed, and the model has none"
             + ("." if parameter is None else f" for {parameter}.")
         )
-    return known
+    return keys
 
 
 class _Scale:
     """The budgets of one LossSet at one context, on a scale from 0 to calibrated."""
 
-    def __init__(self, problem: Any, key: Key, X: Any) -> None:
-        self.source, self.X = problem.uncertainty[key], X
-        # Checks X and the set's size as a solve would.
+    def __init__(self, key: UncertainKey, X: Table) -> None:
+        assert key.predicted is not None
+        self.key, self.source, self.X = key, key.predicted, X
         batch = self.source.predict_set(X)
         if len(batch) != 1:
             raise InvalidParameter(
                 "RobustProblem.largest_budget(X) takes one context, got "
                 f"{len(batch)} rows. Take one row, X[:1]."
             )
-        parts = getattr(batch, "parts", (batch,))
+        parts = batch.parts
         self.floor = min(float(np.min(p.loss.floor(p.prediction))) for p in parts)
         room = float(parts[0].budgets[0]) - self.floor
         self.room = room if 0 < room < inf else 1.0
@@ -109,10 +116,9 @@ class _Scale:
         """The budget at a multiple of the room."""
         return self.floor + factor * self.room
 
-    def set(self, key: Key, factor: float) -> Any:
+    def region(self, factor: float) -> Any:
         """The set there."""
-        batch = self.source.predict_set(self.X, budget=self.budget(factor))
-        return set_value(key, batch[0])
+        return self.source.predict_set(self.X, budget=self.budget(factor))[0]
 
 
 class _Search:
@@ -120,63 +126,57 @@ class _Search:
 
     def __init__(
         self,
-        problem: Any,
-        X: Any,
-        scaled: dict[Key, _Scale],
-        engine: Any,
-        solver: str | None,
+        problem: RobustProblem,
+        X: Table,
+        scales: list[_Scale],
+        engine: str | Cuts,
+        solver: str | Solver | None,
     ) -> None:
-        self.engine, self.solver, self.scaled = engine, solver, scaled
+        self.engine, self.solver, self.scales = engine, solver, scales
         self.slack = cp.Variable(name="slack")
         self.problem = _relaxed(problem, self.slack)
-        self.fixed = {
-            key: set_at(key, value, X)
-            for key, value in problem.uncertainty.items()
-            if key not in scaled
+        scaled = {scale.key.parameters for scale in scales}
+        self.fixed: dict[Key, Any] = {
+            key.parameters: key.source
+            if key.predicted is None
+            else key.predicted.predict_set(X)[0]
+            for key in problem.keys
+            if key.parameters not in scaled
         }
 
     def feasible(self, factor: float) -> bool:
         """Whether no slack is needed."""
+        regions = {s.key.parameters: s.region(factor) for s in self.scales} | self.fixed
+        at_values = self.problem.over([regions[key] for key in self.problem.uncertainty])
         try:
-            found = {key: scale.set(key, factor) for key, scale in self.scaled.items()}
+            decisions = at_values.compile(self.engine, self.solver).decide()
         except EmptySet:
             # No outcome of the declared signs: nothing to protect against.
             return True
-        # In the order of the keys, as they were given.
-        sets = {key: {**self.fixed, **found}[key] for key in self.problem.uncertainty}
-        decision = self._least_slack(sets)
-        if decision.status == cp.INFEASIBLE:
-            return False
-        if decision.status != cp.OPTIMAL:
+        status = str(decisions.status[0])
+        if status in ("empty_set", cp.INFEASIBLE):
+            return status == "empty_set"
+        if status != cp.OPTIMAL:
             raise SolverFailed(
                 f"RobustProblem.largest_budget() could not decide whether the budget "
-                f"can be kept: the status was {decision.status!r}. Try another solver."
+                f"can be kept: the status was {status!r}. Try another solver."
             )
-        constants = [abs(float(r.constant.value)) for r in self.problem._rows()]
-        size = 1 + max(constants, default=0.0)
-        return bool(decision.objective <= TOLERANCE * size)
-
-    def _least_slack(self, sets: dict[Key, Any]) -> Any:
-        try:
-            return self.problem._decide(sets, self.engine, self.solver)
-        except SolverFailed:
-            if self.engine != "auto":
-                raise
-            # The dual of a set that is hardly more than a point has huge multipliers;
-            # its oracle knows the point.
-            return self.problem._decide(sets, Cuts(), self.solver)
+        prepared, arrays = self.problem.prepared(), decisions.arrays
+        leaves = Leaves(arrays.values, arrays.outcomes, prepared.ordinary())
+        sizes = [part.at(leaves)[1] for part in prepared.ruler.uncertain]
+        size = float(np.max(np.hstack([np.zeros((1, 1)), *sizes])))
+        return bool(arrays.objective[0] <= TOLERANCE * size)
 
 
-def _relaxed(problem: Any, slack: cp.Variable) -> Any:
+def _relaxed(problem: RobustProblem, slack: cp.Variable) -> RobustProblem:
     """The least slack with which the uncertain constraints can be kept."""
     constraints = [_with_slack(c, slack) for c in problem.constraints]
     domain = [c for c in problem.objective.args[0].domain if not uncertain_in(c)]
-    # A lower end, so that there is a least one however loose the constraints are.
-    constraints += [*domain, slack >= -1]
+    constraints += [*domain, slack >= 0]
     return type(problem)(cp.Minimize(slack), constraints, dict(problem.uncertainty))
 
 
-def _with_slack(constraint: Any, slack: cp.Variable) -> Any:
+def _with_slack(constraint: cp.Constraint, slack: cp.Variable) -> cp.Constraint:
     """An uncertain inequality with slack; anything else as it is."""
     if not uncertain_in(constraint):
         return constraint

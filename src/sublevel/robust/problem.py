@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
 
-from ..errors import InvalidParameter, NotRobustifiable
+from ..conic.solver import Solver
+from ..errors import (
+    EmptySet,
+    InvalidParameter,
+    OutsideDomain,
+    SolverFailed,
+    Unbounded,
+)
+from ..loss_set.source import SetSource
+from ..predictions import Table
 from ..sets import UncertaintySet
-from .auditing.audit import audit
-from .auditing.decision import Decision
-from .cutting.cuts import Cuts, decide_by_cuts
-from .cutting.linear_model import LinearModel, linear_model
+from ..tables import html_table
+from .decisions import Audit, Decision, named
+from .judge.set_oracles import FixedOracle
+from .keys import UncertainKey, check_source
 from .largest_budget import LargestBudget, largest_budget
-from .modelling.affine_rule import signs
-from .modelling.counterpart import Key, RobustConstraint, UncertainRow, take_apart
-from .modelling.equalities import holding
-from .modelling.lifted_set import with_lifted
-from .modelling.products import at_values, products_in, stamp
-from .modelling.sets_at import set_at
-from .modelling.solving import solve_checked
-from .modelling.support_bound import row_bound, support_bound
-from .modelling.uncertain import Uncertain, uncertain_in
-from .modelling.written import check_model
-from .policies.policy import Policy
+from .model.affine_rule import signs
+from .model.products import products_in, stamp
+from .model.robust_model import read_model
+from .model.uncertain import Key, Uncertain, key_name, key_signs, uncertain_in
+from .model.written import check_model
+from .policy import Policy
+from .solve.cuts.cuts import Cuts
+from .solve.engine import Prepared
+from .solve.oracle import Oracle
+from .solve.set_at import set_value
+
+#: What gives a key its sets.
+AnySource = SetSource | UncertaintySet | Oracle
 
 
 class RobustProblem:
@@ -53,23 +65,33 @@ class RobustProblem:
     """
 
     def __init__(
-        self, objective: Any, constraints: list[Any], uncertainty: dict[Any, Any]
+        self,
+        objective: cp.Minimize | cp.Maximize,
+        constraints: Sequence[cp.Constraint],
+        uncertainty: Mapping[Uncertain | Key, AnySource],
     ) -> None:
         check_model(objective, constraints)
         self.objective = objective
         self.constraints = [*constraints, *signs([objective, *constraints])]
-        self.uncertainty = {_as_key(key): value for key, value in uncertainty.items()}
+        self.uncertainty = _as_uncertainty(uncertainty)
         self._check_keys()
         self._goal = cp.Variable(name="worst case of the objective")
         self._products = products_in([self.objective, *self.constraints])
-        self._apart: tuple[Any, ...] = ()
+        self._prepared: tuple[tuple[bytes, ...], Prepared] | None = None
+        self._policies: dict[Any, Policy] = {}
         if all(p.value is not None for p in self._products):
-            self._parts()
+            self.prepared()
 
     def solve(
-        self, X: Any = None, engine: str | Cuts = "auto", solver: str | None = None
+        self,
+        X: Table | None = None,
+        engine: str | Cuts = "auto",
+        solver: str | Solver | None = None,
     ) -> Decision:
         """The decision at one context (one row of X), or with set values only.
+
+        It is what `compile` and `decide` give at this context; where they would report
+        that the set, the model or the solver has no answer, that is an error here.
 
         Parameters
         ----------
@@ -77,15 +99,22 @@ class RobustProblem:
         engine : "auto", "dual", "cuts" or sl.robust.Cuts(...)
             The conic dual of the sets in one solve, or cutting planes with the sets'
             own oracles. "auto" takes the dual, unless there are integer variables or
-            a set has no exact dual.
+            a set has no exact dual, and cutting planes where the dual fails.
         solver : name of a solver CVXPY finds installed, optional
             By default CLARABEL; HIGHS where there are integer variables, and for
             cutting planes where all else is linear.
         """
         _check_engine("solve", engine)
-        return self._decide(self._sets_at(X), engine, solver)
+        self._check_context(X)
+        policy = self._policy(engine, solver)
+        decision = policy.decide(X)[0]
+        if decision.status in ("unbounded_set", "empty_set", "outside_domain", "solver_failed"):
+            self._explain(decision.status, X)
+        return decision
 
-    def compile(self, engine: str = "auto", solver: str | None = None) -> Policy:
+    def compile(
+        self, engine: str | Cuts = "auto", solver: str | Solver | None = None
+    ) -> Policy:
         """A policy that decides for any number of contexts.
 
         Where the sets' counterparts allow, one cone program is compiled now and only
@@ -94,18 +123,60 @@ class RobustProblem:
 
         Parameters
         ----------
-        engine, solver : as in `solve`
+        engine : as in `solve`
+        solver : as in `solve`, or an object with the methods of `sl.robust.Solver`
         """
         _check_engine("compile", engine)
         return Policy(self, engine, solver)
 
+    def audit(
+        self, values: Mapping[cp.Variable | str, npt.ArrayLike], X: Table | None = None
+    ) -> Audit:
+        """What a decision is worth in the worst case, wherever it comes from.
+
+        Parameters
+        ----------
+        values : dict from every variable of the model (or its name) to its value
+        X : covariates of the context; not needed where every set is a value
+        """
+        self._check_context(X)
+        prepared = self.prepared()
+        given = {k if isinstance(k, str) else k.name(): v for k, v in values.items()}
+        names = [v.name() for v in prepared.model.variables]
+        if set(given) != set(names):
+            raise InvalidParameter(
+                f"RobustProblem.audit(values) must have a value for each variable, "
+                f"{sorted(names)}, got {sorted(given)}."
+            )
+        entries = [
+            np.ravel(np.broadcast_to(np.asarray(given[v.name()], float), v.shape), "F")
+            for v in prepared.model.variables
+        ]
+        oracles = [FixedOracle(self._region(key, X)) for key in self.keys]
+        judged = prepared.ruler.judge(
+            np.concatenate(entries)[None],
+            np.full(1, np.nan),
+            prepared.ordinary(),
+            oracles,
+        )
+        binding = int(judged.binding[0])
+        return Audit(
+            float(judged.objective[0]),
+            0.0,
+            tuple(judged.violations[0].tolist()),
+            binding if binding >= 0 else None,
+            bool(judged.passed[0]),
+            (),
+            tuple(judged.slack[0].tolist()),
+        )
+
     def largest_budget(
         self,
-        X: Any,
-        parameter: Any = None,
+        X: Table,
+        parameter: Uncertain | Key | None = None,
         tolerance: float = 1e-4,
         engine: str | Cuts = "auto",
-        solver: str | None = None,
+        solver: str | Solver | None = None,
     ) -> LargestBudget:
         """The largest budget at which the context has a robust decision.
 
@@ -124,161 +195,129 @@ class RobustProblem:
         _check_engine("largest_budget", engine)
         return largest_budget(self, X, parameter, tolerance, engine, solver)
 
-    def _decide(
-        self, sets: dict[Key, Any], engine: str | Cuts, solver: str | None
-    ) -> Decision:
-        sets = with_lifted(sets, self._rows())
-        integer = self._is_mixed_integer
-        if engine == "auto" and (integer or not self._has_dual(sets)):
-            engine = "cuts"
-        if engine == "cuts":
-            engine = Cuts()
-        if isinstance(engine, Cuts):
-            return decide_by_cuts(self, sets, engine, solver)
-        solver = solver or ("HIGHS" if integer else "CLARABEL")
-        found = audit(self, sets, self._solve_dual(sets, solver))
-        if found.status != cp.OPTIMAL or integer:
-            return found
-        return replace(found, bound=float(self._bounded_goal().value))
+    @property
+    def keys(self) -> tuple[UncertainKey, ...]:
+        """The uncertain keys, each with what gives its sets."""
+        return tuple(
+            UncertainKey(tuple(named(p) for p in key), key_signs(key), source, key)
+            for key, source in self.uncertainty.items()
+        )
 
-    def _solve_dual(self, sets: dict[Key, UncertaintySet], solver: str) -> str:
-        conditions = self._all_certain(sets)
-        for row in self._rows():
-            conditions += row.counterpart(
-                lambda key, slope, entries: row_bound(sets[key], slope, entries)
-            )
-        return solve_checked(cp.Problem(self._bounded_goal(), conditions), solver)
-
-    def _has_dual(self, sets: dict[Key, UncertaintySet]) -> bool:
-        try:
-            for region in sets.values():
-                support_bound(region, cp.Variable(region.dim))
-        except NotRobustifiable:
-            return False
-        return True
-
-    def _bounded_goal(self) -> Any:
-        goal = self._goal if self._has_uncertain_objective else self.objective.args[0]
-        return type(self.objective)(goal)
-
-    def _all_certain(self, sets: dict[Key, Any] | None = None) -> list[Any]:
-        """Constraints without the outcome; without sets, for any context's."""
-        found = self._certain + [c for part in self._robust for c in part.certain]
-        return found + holding(self._equalities(), sets or self._values())
-
-    def _equalities(self) -> list[UncertainRow]:
-        return [row for part in self._robust for row in part.equalities]
-
-    def _values(self) -> dict[Key, UncertaintySet]:
-        """The sets that are the same at every context."""
-        given = self.uncertainty.items()
-        return {key: value for key, value in given if isinstance(value, UncertaintySet)}
-
-    def _rows(self) -> list[UncertainRow]:
-        return [row for part in self._robust for row in part.rows]
-
-    def _parts(self) -> tuple[Any, ...]:
-        """What the model was taken apart into, at the values of `_products`."""
+    def prepared(self) -> Prepared:
+        """The model with its judge, at the present values of what multiplies outcomes."""
         now = stamp(self._products)
-        if not self._apart or self._apart[0] != now:
-            self._apart = (now, *self._take_apart())
-            self.__dict__.pop("_linear_model", None)
-        return self._apart
+        if self._prepared is None or self._prepared[0] != now:
+            model = read_model(
+                self.objective,
+                self.constraints,
+                tuple(self.uncertainty),
+                self._goal,
+                self._products,
+            )
+            self._prepared = now, Prepared(model)
+        return self._prepared[1]
 
-    @property
-    def _stamp(self) -> Any:
-        """Changes whenever the model has to be taken apart, and compiled, again."""
-        return self._parts()[0]
-
-    @property
-    def _certain(self) -> list[Any]:
-        found: list[Any] = self._parts()[1]
-        return found
-
-    @property
-    def _robust(self) -> list[RobustConstraint]:
-        found: list[RobustConstraint] = self._parts()[2]
-        return found
-
-    @cached_property
-    def _linear_model(self) -> LinearModel | None:
-        """The model as arrays for HiGHS, if it is linear but for the outcomes."""
-        return linear_model(self._bounded_goal(), self._all_certain(), self._rows())
-
-    @property
-    def _is_mixed_integer(self) -> bool:
-        return cp.Problem(self.objective, self.constraints).is_mixed_integer()  # type: ignore[no-any-return]
-
-    @property
-    def _ordinary(self) -> list[Any]:
-        """The parameters nature does not choose."""
-        known = cp.Problem(self.objective, self.constraints).parameters()
-        return [p for p in known if not isinstance(p, Uncertain)]
-
-    @property
-    def _variables(self) -> list[Any]:
-        """The user's variables."""
-        return cp.Problem(self.objective, self.constraints).variables()  # type: ignore[no-any-return]
-
-    def _over(self, sources: list[Any]) -> RobustProblem:
+    def over(self, sources: Sequence[AnySource]) -> RobustProblem:
         """The same model over other sets."""
-        found = copy.copy(self)
-        found.uncertainty = dict(zip(self.uncertainty, sources, strict=True))
-        return found
+        other = copy.copy(self)
+        other.uncertainty = dict(zip(self.uncertainty, sources, strict=True))
+        other._policies = {}
+        return other
 
-    @property
-    def _uncertain_parts(self) -> int:
-        """Number of uncertain constraints, the objective not counted."""
-        return len(self._robust) - int(self._has_uncertain_objective)
+    def __repr__(self) -> str:
+        facts = "; ".join(f"{name} {what}" for name, what in self._facts())
+        return f"RobustProblem({facts})"
 
-    @property
-    def _certificates(self) -> dict[Key, Any]:
-        given = self.uncertainty.items()
-        return {key: getattr(value, "certificate_", None) for key, value in given}
+    def _repr_html_(self) -> str:
+        return html_table("RobustProblem", self._facts())
 
-    @property
-    def _has_uncertain_objective(self) -> bool:
-        return bool(uncertain_in(self.objective))
+    def _facts(self) -> list[tuple[str, str]]:
+        sense = "minimises" if isinstance(self.objective, cp.Minimize) else "maximises"
+        uncertain = sum(bool(uncertain_in(c)) for c in self.constraints)
+        over = [f"{k.name} over {_in_short(k.source)}" for k in self.keys]
+        return [
+            (sense, str(self.objective.args[0])),
+            ("constraints", f"{len(self.constraints)}, {uncertain} of them uncertain"),
+            ("uncertain", ", ".join(over)),
+        ]
 
-    def _take_apart(self) -> tuple[list[Any], list[RobustConstraint]]:
-        keys = tuple(self.uncertainty)
-        certain = [c for c in self.constraints if not uncertain_in(c)]
-        written = [c for c in self.constraints if uncertain_in(c)]
-        if self._has_uncertain_objective:
-            value = self.objective.args[0]
-            minimise = isinstance(self.objective, cp.Minimize)
-            written.append(value <= self._goal if minimise else value >= self._goal)
-        robust = [take_apart(at_values(c, self._products), keys, c) for c in written]
-        return certain, robust
+    def _policy(self, engine: str | Cuts, solver: str | Solver | None) -> Policy:
+        """One policy for all contexts that are solved alike."""
+        key = (engine if isinstance(engine, str) else id(engine), solver)
+        policy = self._policies.get(key)
+        if policy is None or policy.engine is not engine or _is_stale(policy, self.keys):
+            self._policies[key] = policy = Policy(self, engine, solver)
+        return policy
+
+    def _check_context(self, X: Table | None) -> None:
+        for key in self.keys:
+            if key.predicted is not None and X is None:
+                raise InvalidParameter(
+                    "RobustProblem.solve(X) needs the covariates of one context, as "
+                    f"the set for {key.name!r} is a LossSet."
+                )
+        if X is not None and any(key.predicted is not None for key in self.keys):
+            from .contexts import count_contexts
+
+            rows = count_contexts(X)
+            if rows != 1:
+                raise InvalidParameter(
+                    f"RobustProblem.solve(X) takes one context, got {rows} rows. Take "
+                    "one row, X[:1]."
+                )
+
+    def _region(self, key: UncertainKey, X: Table | None) -> Any:
+        source = key.predicted
+        value: Any = key.source if source is None else source.predict_set(X)[0]  # type: ignore[arg-type]
+        return set_value(key, value)
+
+    def _explain(self, status: str, X: Table | None) -> None:
+        """Raise what lies behind a status, in words."""
+        for key in self.keys:
+            self._region(key, X)
+        if status == "outside_domain":
+            from .solve.lifted_set import with_lifted
+
+            sets = {key.parameters: self._region(key, X) for key in self.keys}
+            with_lifted(sets, self.prepared().model.rows)
+            raise OutsideDomain("A function of the model is not defined on its set.")
+        if status == "unbounded_set":
+            raise Unbounded("A set is unbounded, so no worst case exists.")
+        if status == "empty_set":
+            raise EmptySet("A set is empty.")
+        raise SolverFailed(
+            "No solver came to an answer on the robust problem. Rescale the model, or "
+            "try another solver or engine='cuts'."
+        )
 
     def _check_keys(self) -> None:
-        known = [parameter for key in self.uncertainty for parameter in key]
-        if len({id(parameter) for parameter in known}) < len(known):
+        every = [parameter for key in self.uncertainty for parameter in key]
+        if len({id(parameter) for parameter in every}) < len(every):
             raise InvalidParameter(
                 "RobustProblem(uncertainty=...) must name each Uncertain once."
             )
         for part in [self.objective, *self.constraints]:
             for parameter in uncertain_in(part):
-                if not any(parameter is other for other in known):
+                if not any(parameter is other for other in every):
                     raise InvalidParameter(
                         f"RobustProblem(uncertainty=...) must give a set for "
                         f"{parameter.name()!r}, which the model uses."
                     )
 
-    def _sets_at(self, X: Any) -> dict[Key, Any]:
-        """Each key's set at the context, with declared signs taken into account."""
-        return {key: set_at(key, value, X) for key, value in self.uncertainty.items()}
 
-
-def _check_engine(method: str, engine: Any) -> None:
-    if engine not in ("auto", "dual", "cuts") and not isinstance(engine, Cuts):
+def _as_uncertainty(given: object) -> dict[Key, AnySource]:
+    if not isinstance(given, Mapping):
         raise InvalidParameter(
-            f"RobustProblem.{method}(engine=...) must be 'auto', 'dual', 'cuts' or "
-            f"sl.robust.Cuts(...), got {engine!r}."
+            "RobustProblem(uncertainty=...) must be a dict from sl.Uncertain to sets, "
+            f"got {type(given).__name__}."
         )
+    uncertainty = {_as_key(key): source for key, source in given.items()}
+    for key, source in uncertainty.items():
+        check_source(key_name(key), source)
+    return uncertainty
 
 
-def _as_key(key: Any) -> Key:
+def _as_key(key: object) -> Key:
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
         if not isinstance(part, Uncertain):
@@ -287,3 +326,25 @@ def _as_key(key: Any) -> Key:
                 f"sets, got a key of type {type(part).__name__}."
             )
     return tuple(parts)
+
+
+def _check_engine(method: str, engine: object) -> None:
+    if engine not in ("auto", "dual", "cuts") and not isinstance(engine, Cuts):
+        raise InvalidParameter(
+            f"RobustProblem.{method}(engine=...) must be 'auto', 'dual', 'cuts' or "
+            f"sl.robust.Cuts(...), got {engine!r}."
+        )
+
+
+def _is_stale(policy: Policy, keys: tuple[UncertainKey, ...]) -> bool:
+    """Whether a source was exchanged, or fitted again, since a policy was made."""
+    pairs = zip(policy.keys, keys, strict=True)
+    return any(a.source is not b.source or a.losses != b.losses for a, b in pairs) or (
+        policy.compiled_losses != tuple(key.losses for key in keys)
+    )
+
+
+def _in_short(source: AnySource) -> str:
+    budget = getattr(source, "budget_", None)
+    at = "" if budget is None else f" at budget {budget}"
+    return f"{type(source).__name__}{at}"

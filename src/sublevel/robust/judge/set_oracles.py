@@ -22,9 +22,9 @@ from ...losses import LabelLoss
 from ...losses.separable import SeparableLoss
 from ...predictions import Numbers, Outcomes, Prediction
 from ...sets import Box, UncertaintySet, Union
-from ...sets.emptiness import is_empty
+from ...sets.members import is_empty
 from ...sets.mixed import has_labels
-from ...sets.sublevel import within
+from ...sets.sublevel import membership
 
 #: Relative slack within which an outcome counts as in its set, and the relative step
 #: that must lead out of it.
@@ -211,17 +211,15 @@ def _checked(part: SetBatch, directions: Array) -> Array:
     guard = nullcontext() if part.loss.closed_form else _ONE_AT_A_TIME
     with guard:
         outcomes = np.array(part.worst_case(directions))
-    middle, budgets = part.points, part.effective_budgets
-    floors = part.loss.floor(part.prediction)
-    scores = part.loss.score(part.prediction, outcomes)
-    good = within(scores, budgets, floors, INSIDE)
+    about = part.loss, part.prediction, part.budgets
+    good = membership(*about, outcomes, INSIDE)
     if not (isinstance(part.loss, LabelLoss) or has_labels(part.loss)):
-        step = STEP * (outcomes - middle)
-        further = part.loss.score(part.prediction, outcomes + step)
+        step = STEP * (outcomes - part.points)
         gains = np.sum(directions * step, axis=1)
         size = np.sum(np.abs(directions) * np.abs(outcomes), axis=1)
-        out = ~within(further, budgets, floors, INSIDE)
-        good &= out | (gains <= 1e-12 * size)
+        # Where the set has no width there is no step to take.
+        out = ~membership(*about, outcomes + step, INSIDE) | (gains <= 1e-12 * size)
+        good = good & out
     outcomes[~good] = np.nan
     return outcomes
 

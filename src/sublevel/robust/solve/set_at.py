@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import EmptySet, InvalidParameter, Unbounded
 from ...sets import Box, UncertaintySet
-from ...sets.emptiness import is_empty
+from ...sets.members import is_empty
 from ..judge.set_oracles import Region
 from ..keys import UncertainKey
 from .oracle import CheckedOracle, Oracle

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import cvxpy as cp
 import numpy as np
 
-from .checks import Array, require_level
-from .errors import InvalidParameter
-from .intervals import bootstrap_interval, t_interval
-from .loss_set.scorer import mean_width
-from .losses import Squared
-from .predictions import count_rows
-from .sets import UncertaintySet
+from ..checks import Array, require_level
+from ..errors import InvalidParameter
+from ..intervals import bootstrap_interval, t_interval
+from ..loss_set.scorer import mean_width
+from ..losses import Squared
+from ..predictions import count_rows
+from ..sets import UncertaintySet
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,1 @@
+"""Decision-aware calibration: the smallest level at which decisions keep their word."""

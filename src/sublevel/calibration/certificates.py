@@ -1,0 +1,170 @@
+"""The certificate of a calibration of decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, isinf
+from typing import TYPE_CHECKING, Any
+
+from ..checks import Array
+from ..guarantees import Calibrated, Certificate
+
+if TYPE_CHECKING:
+    from .request import Request
+
+#: What is counted, where contexts may be left without a decision, and where not.
+EVENT = "a promise is broken, rather than kept or no decision taken,"
+ALWAYS = "the decision breaks a constraint or costs more than certified"
+#: What "risk" controls in place of a probability.
+MISS = "the worst miss of a promise, relative and capped at 1,"
+
+_REFERENCES = {
+    "envelope": "Order statistics of envelope scores; Lei et al. (2018), Theorem 2.2",
+    "learn-then-test": "Angelopoulos et al. (2025), fixed sequence testing",
+    "risk": "Angelopoulos et al. (2024), Theorem 1",
+    "given_decided": "Angelopoulos et al. (2025), fixed sequences from several starts",
+}
+_ALIKE = "The calibration contexts and outcomes and the new ones are "
+EXCHANGEABLE = f"{_ALIKE}exchangeable."
+INDEPENDENT = f"{_ALIKE}independent and identically distributed."
+RULE = "The decision rule stays as calibrated: model, problem, solver, fallback."
+UNSEEN = "They had no part in choosing model, loss, problem or grid."
+PROMISES = "The promises: every constraint holds, and the objective is as certified."
+ABSTAINS = (
+    "on average over the calibration draw, those included at which nothing can be "
+    "certified: among certificates issued the rate may be higher (give delta)"
+)
+
+
+def decision_certificate(
+    level: float, request: Request, size: int, acts: bool, may_abstain: bool
+) -> Certificate:
+    """What a level promises of decisions.
+
+    Parameters
+    ----------
+    size : number of calibration points
+    acts : whether a fallback acts where no robust decision exists; at an infinite
+        level that is everywhere, and nothing is promised of it
+    may_abstain : whether another draw of the same size may have nothing to certify
+    """
+    delta, alpha = request.delta, request.alpha
+    needed = request.order.minimum_sample_size(alpha)
+    method = "given_decided" if request.given_decided else request.method
+    note = "" if not isinf(level) else _why_infinite(size, needed, request, acts)
+    return Certificate(
+        guarantee="DecisionAware",
+        alpha=1.0 if isinf(level) and acts else alpha,
+        confidence=None if delta is None else 1 - delta,
+        budget=level,
+        sample_size=size,
+        minimum_sample_size=needed,
+        rank=None,
+        random="The calibration sample and the new outcome with its context.",
+        assumptions=(
+            EXCHANGEABLE if delta is None else INDEPENDENT,
+            UNSEEN,
+            RULE,
+            PROMISES,
+        ),
+        reference=_REFERENCES[method],
+        note=note,
+        beta_law=False,
+        event=_event(request, acts),
+        measure="is in expectation" if method == "risk" else "with probability",
+        holds=ABSTAINS if may_abstain and delta is None else "",
+    )
+
+
+def _event(request: Request, acts: bool) -> str:
+    if request.method == "risk":
+        return MISS
+    if request.given_decided:
+        return "a decision that is taken breaks a constraint or costs more than certified"
+    return ALWAYS if acts else EVENT
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionCalibration:
+    """Another guarantee's calibration, with a certificate about decisions."""
+
+    inner: Calibrated
+    certificate: Certificate
+
+    @property
+    def budget(self) -> Any:
+        """The level, or one for each group."""
+        return self.inner.budget
+
+    def at(self, X: Any, n: int) -> Array:
+        """The level at each of the n rows of X, shape (n,)."""
+        return self.inner.at(X, n)
+
+
+def reworded(calibration: Calibrated, acts: bool) -> Calibrated:
+    """The same, speaking of decisions: what is scored are their envelopes."""
+    certificate = calibration.certificate
+    about = replace(
+        certificate,
+        guarantee=f"DecisionAware, {certificate.guarantee}",
+        assumptions=(*certificate.assumptions, RULE, PROMISES),
+        reference=f"Envelope scores of decisions; {certificate.reference}",
+        event=ALWAYS if acts else EVENT,
+        beta_law=False,
+    )
+    return DecisionCalibration(calibration, about)
+
+
+def with_sentence(certificate: Certificate, sentence: str) -> Certificate:
+    """The same with one assumption more."""
+    return replace(certificate, assumptions=(*certificate.assumptions, sentence))
+
+
+def given_certificate(budgets: tuple[float, ...]) -> Certificate:
+    """What budgets that were given, not calibrated, promise: nothing."""
+    return Certificate(
+        guarantee="Given",
+        alpha=1.0,
+        confidence=None,
+        budget=budgets[0] if len(budgets) == 1 else inf,
+        sample_size=0,
+        minimum_sample_size=0,
+        rank=None,
+        random="The new outcome with its context.",
+        assumptions=("None: nothing is promised.",),
+        reference="Policy.at",
+        heuristic=True,
+        note="The budget was given, not calibrated. Calibrate the policy on data.",
+        beta_law=False,
+        event=ALWAYS,
+        holds="as nothing is known of a budget that was given",
+    )
+
+
+def _why_infinite(size: int, needed: int, request: Request, acts: bool) -> str:
+    if size < needed:
+        return (
+            f"{request.owner}(alpha={request.alpha:g}) needs at least {needed} "
+            f"calibration points for a finite budget, got {size}. Add calibration data "
+            "or raise alpha."
+        )
+    if request.given_decided:
+        return (
+            "Not certifiable: at no level are enough decisions taken and kept. Add "
+            "calibration data, raise alpha or delta."
+        )
+    if acts:
+        return (
+            "Not certifiable: the fallback violates too often, and at large budgets it "
+            "is all that is left. Give a fallback that keeps the constraints, or a "
+            "grid of budgets to choose from."
+        )
+    if request.method == "envelope":
+        return (
+            "Not certifiable: too many outcomes lie outside sets that no budget "
+            "enlarges, a set value or declared signs. Enlarge that set or raise alpha."
+        )
+    return (
+        "Not certifiable: decisions at the largest budget of the grid violate too "
+        "often. Give larger budgets, or raise alpha."
+    )

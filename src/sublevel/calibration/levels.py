@@ -1,0 +1,124 @@
+"""Grids of levels that owe nothing to calibration data.
+
+A level read off the calibration sample may only come from a grid fixed before the
+sample was seen. The grids below are infinite and free of units; of each only a stretch
+is looked at, which changes nothing: above it no decision can violate, and stopping
+early gives a level higher than necessary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import asinh, ceil, log, sinh
+
+import numpy as np
+import numpy.typing as npt
+
+from ..checks import Array
+from ..errors import InvalidParameter
+
+#: Ratio of neighbouring levels where none are given.
+RATIO = 1.05
+#: How far below the typical loss the search for a level goes.
+DEPTH = 1e-4
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """All powers of a ratio: for losses that are never negative, in any units."""
+
+    ratio: float = RATIO
+
+    def downwards(self, scores: Array) -> Iterator[float]:
+        """From the first level that covers all finite scores, to far below them.
+
+        Parameters
+        ----------
+        scores : array of shape (N,), not negative; inf is covered by no level
+        """
+        finite = scores[np.isfinite(scores) & (scores > 0)]
+        if not finite.size:
+            # Outcomes exactly as predicted, or outside at every level.
+            yield 0.0
+            return
+        at = ceil(log(float(finite.max())) / log(self.ratio))
+        while self.ratio**at < finite.max():
+            at += 1  # the logarithm may be off in its last digit
+        least = DEPTH * float(np.median(finite))
+        while True:
+            yield self.ratio**at
+            if self.ratio**at <= least:
+                return
+            at -= 1
+
+
+@dataclass(frozen=True)
+class Signed:
+    """sinh of all multiples of a step: for losses of either sign, in units of one.
+
+    Far from zero neighbours differ by a ratio, near zero by the step: log-likelihoods
+    have no units, and one nat is of ordinary size.
+    """
+
+    step: float = log(RATIO)
+
+    def downwards(self, scores: Array) -> Iterator[float]:
+        """From the first level that covers all finite scores to below the least."""
+        finite = scores[np.isfinite(scores)]
+        if not finite.size:
+            yield 0.0
+            return
+        at = ceil(asinh(float(finite.max())) / self.step)
+        while sinh(at * self.step) < finite.max():
+            at += 1
+        while True:
+            yield sinh(at * self.step)
+            if sinh(at * self.step) < finite.min():
+                return
+            at -= 1
+
+
+@dataclass(frozen=True)
+class Given:
+    """Levels the user chose."""
+
+    levels: tuple[float, ...]
+
+    def downwards(self, scores: Array) -> Iterator[float]:
+        """From the largest to the least."""
+        del scores
+        return iter(sorted(self.levels, reverse=True))
+
+
+Levels = Geometric | Signed | Given
+
+
+def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:
+    """The grid asked for; by default one that needs no data.
+
+    Parameters
+    ----------
+    grid : list of budgets, or None
+    signed : whether losses may be negative
+    owner : who complains
+
+    Examples
+    --------
+    >>> as_levels(None, signed=False, owner="calibrate")
+    Geometric(ratio=1.05)
+    >>> as_levels([2.0, 1.0], signed=False, owner="calibrate")
+    Given(levels=(1.0, 2.0))
+    """
+    if grid is None:
+        return Signed() if signed else Geometric()
+    try:
+        levels = np.asarray(grid, dtype=float)
+    except (TypeError, ValueError):
+        levels = np.array(np.nan)
+    if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all():
+        raise InvalidParameter(
+            f"{owner}(grid=...) must be a non-empty list of finite budgets, got "
+            f"{grid!r}."
+        )
+    return Given(tuple(np.unique(levels).tolist()))

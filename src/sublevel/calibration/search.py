@@ -1,0 +1,224 @@
+"""One search for the level of a decision rule.
+
+A rule decides at a level; what the search asks is whether decisions at levels violate,
+at points. Where a decision at a level exists it is robust, and cannot violate if the
+outcome is in its set. Where none exists nothing is done, and nothing violated; or a
+fallback acts, which violates at any level or at none. So a point at which the fallback
+keeps every constraint is safe at levels from its loss on. A decision that exists and
+could not be computed counts as a violation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..checks import Array
+from ..guarantees import PAC, Calibrated, Calibration
+try:
+    from ..guarantees import is_settled
+except ImportError:
+    is_settled = lambda *a: False
+from .certificates import decision_certificate, reworded
+from .envelope import (
+    Enough,
+    Flags,
+    Rows,
+    envelope_scores,
+    pass_in_sequence,
+    risk_level,
+)
+from .levels import Levels
+from .request import DELTA, Request
+
+#: Sequences of tests that a promise about decisions taken may start from.
+STARTS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """What decisions did, at some levels and points.
+
+    Attributes
+    ----------
+    miss : shape (k,), largest relative miss of a promise: above 0 it is a violation,
+        inf where a decision could not be computed
+    decided : shape (k,), whether there was a decision to act on
+    """
+
+    miss: Array
+    decided: Flags
+
+
+class Points(Protocol):
+    """A rule at its calibration points."""
+
+    @property
+    def scores(self) -> Array:
+        """The level from which on each outcome is in its sets, shape (N,)."""
+
+    @property
+    def fallback_miss(self) -> Array:
+        """Relative miss of the fallback at each point, -inf if there is none: (N,)."""
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether something is done where there is no decision."""
+
+    @property
+    def wave(self) -> int:
+        """How many decisions are best asked for at once."""
+
+    def look(self, levels: Array, rows: Rows) -> Looks:
+        """What decisions do at levels (k,), each of one point (k,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A search among the levels of a grid.
+
+    Attributes
+    ----------
+    points : the rule at its calibration points
+    levels : grid
+    endless : whether the grid has no top
+    """
+
+    points: Points
+    levels: Levels
+    endless: bool
+
+    @property
+    def size(self) -> int:
+        """Number of calibration points."""
+        return len(self.points.scores)
+
+    @property
+    def safe(self) -> Flags:
+        """Points that cannot violate once the outcome is in its set, shape (N,)."""
+        return np.asarray(self.points.fallback_miss <= 0)
+
+    @property
+    def lost(self) -> Flags:
+        """Points that may violate at levels above any, shape (N,)."""
+        unsafe = ~self.safe | np.isinf(self.points.scores)
+        return np.asarray(unsafe & self.endless)
+
+    def calibrate(self, request: Request, X: Any) -> Calibrated:
+        """The level asked for, at every context, and its certificate."""
+        if request.method == "envelope" and not request.given_decided:
+            if request.guarantee != request.order:
+                return self._by_guarantee(request, X)
+        level = self._level(request)
+        certificate = decision_certificate(
+            level, request, self.size, self.points.has_fallback, self._may_abstain
+        )
+        return Calibration(level, certificate)
+
+    def envelope(self, enough: Enough) -> Array:
+        """Envelope scores, as far down as needed, shape (N,)."""
+        points = self.points
+        return envelope_scores(
+            points.scores,
+            self.levels.downwards(points.scores),
+            lambda levels, rows: points.look(levels, rows).miss > 0,
+            enough,
+            self.safe,
+            self.lost,
+            not points.has_fallback,
+            points.wave,
+        )
+
+    @property
+    def _may_abstain(self) -> bool:
+        """Whether data alone may leave nothing to certify."""
+        finite_top = self.points.has_fallback and not self.endless
+        return finite_top or bool(self.lost.any())
+
+    def _by_guarantee(self, request: Request, X: Any) -> Calibrated:
+        """Whatever the guarantee makes of the envelope scores."""
+        promise, alpha = request.guarantee, request.alpha
+        scores = self.envelope(
+            lambda envelope, floor: is_settled(promise, envelope, floor, alpha, X)
+        )
+        return reworded(promise.calibrate(scores, alpha, X), self.points.has_fallback)
+
+    def _level(self, request: Request) -> float:
+        rank = request.order.rank(self.size, request.alpha)
+        if rank is None:
+            return np.inf
+        allowed = self.size - rank
+        if request.given_decided:
+            return self._given_decided(request)
+        if request.method == "learn-then-test":
+            return self._tested(allowed)
+        if request.method == "risk":
+            return self._controlled(request.alpha)
+        scores = self.envelope(lambda e, floor: int(np.sum(e > floor)) > allowed)
+        return float(np.sort(scores)[self.size - allowed - 1])
+
+    def _tested(self, allowed: int) -> float:
+        """The level that Learn-then-Test stops at; inf if the first test fails."""
+        if int(np.sum(self.lost)) > allowed:
+            return np.inf
+        levels = self.levels.downwards(self.points.scores)
+        return pass_in_sequence(
+            levels, lambda level: int(np.sum(self._at(level).miss > 0)) <= allowed
+        )
+
+    def _controlled(self, alpha: float) -> float:
+        """The level at which the mean miss, at most 1, is controlled; inf if none."""
+        levels = self.levels.downwards(self.points.scores)
+        fallback = np.clip(self.points.fallback_miss, 0.0, 1.0)
+        above = np.where(np.isinf(self.points.scores), 1.0, fallback)
+        return risk_level(
+            levels,
+            lambda level: np.clip(self._at(level).miss, 0.0, 1.0),
+            alpha,
+            np.where(self.lost, above, 0.0),
+        )
+
+    def _given_decided(self, request: Request) -> float:
+        """The lowest level reached from any of the starts, each with its share of delta.
+
+        At each level the violations among the decisions taken are tested; at the very
+        top hardly any may be, so sequences start further down as well.
+        """
+        grid = list(self.levels.downwards(self.points.scores))
+        starts = np.unique(np.linspace(0, len(grid) - 1, STARTS).astype(int))
+        share = PAC((request.delta or DELTA) / len(starts))
+        seen: dict[float, tuple[int, int]] = {}
+
+        def passes(level: float) -> bool:
+            if level not in seen:
+                looks = self._everywhere(level)
+                broken = int(np.sum(looks.miss > 0))
+                taken = int(np.sum(looks.decided | np.isposinf(looks.miss)))
+                seen[level] = broken, taken
+            broken, taken = seen[level]
+            if not taken:
+                return False
+            rank = share.rank(taken, request.alpha)
+            return rank is not None and broken <= taken - rank
+
+        reached = [pass_in_sequence(grid[start:], passes) for start in starts.tolist()]
+        return float(min(reached))
+
+    def _at(self, level: float) -> Looks:
+        """What happens at a level; nothing is missed where nothing can be."""
+        rows = np.flatnonzero((self.points.scores > level) | ~self.safe)
+        return self._looked(level, rows)
+
+    def _everywhere(self, level: float) -> Looks:
+        return self._looked(level, np.arange(self.size))
+
+    def _looked(self, level: float, rows: Rows) -> Looks:
+        miss, decided = np.full(self.size, -np.inf), np.zeros(self.size, dtype=bool)
+        if rows.size:
+            looks = self.points.look(np.full(len(rows), level), rows)
+            miss[rows], decided[rows] = looks.miss, looks.decided
+        return Looks(miss, decided)
+
+

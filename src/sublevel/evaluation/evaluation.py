@@ -1,0 +1,102 @@
+"""What decisions are worth at known outcomes, context by context, and in sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta
+
+from ..checks import Array
+from ..tables import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Decisions against outcomes, context by context, and in sum.
+
+    Attributes
+    ----------
+    status : strings of shape (n,)
+    decided : shape (n,), whether there was a decision to act on
+    violated : shape (n,), whether a constraint was broken or the cost was more than
+        certified, or a decision that exists could not be computed; False where there
+        is none
+    certified : shape (n,), worst case of the objective; nan without a decision
+    realised : shape (n,), objective at the outcome
+    regret : shape (n,), how much worse that is than with the outcome known in advance
+    level : confidence of the interval
+    """
+
+    status: npt.NDArray[np.str_]
+    decided: npt.NDArray[np.bool_]
+    violated: npt.NDArray[np.bool_]
+    certified: Array
+    realised: Array
+    regret: Array
+    level: float = 0.95
+
+    @property
+    def violation(self) -> float:
+        """Share of contexts with a violation."""
+        return float(np.mean(self.violated))
+
+    @property
+    def share_decided(self) -> float:
+        """Share of contexts with a decision to act on."""
+        return float(np.mean(self.decided))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Exact (Clopper-Pearson) interval of the violation probability."""
+        hits, n = int(np.sum(self.violated)), len(self.violated)
+        tail = (1 - self.level) / 2
+        low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, n - hits + 1))
+        high = 1.0 if hits == n else float(beta.ppf(1 - tail, hits + 1, n - hits))
+        return low, high
+
+    def to_pandas(self) -> pd.Series:
+        """The sums, by name."""
+        import pandas as pd
+
+        low, high = self.interval
+        return pd.Series(
+            {
+                "contexts": len(self.violated),
+                "decided": int(self.decided.sum()),
+                "violation": self.violation,
+                "violation low": low,
+                "violation high": high,
+                "certified": mean_of(self.certified),
+                "realised": mean_of(self.realised),
+                "regret": mean_of(self.regret),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"Evaluation({', '.join(f'{n} {v}' for n, v in self._facts())})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Evaluation", self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        low, high = self.interval
+        return [
+            ("contexts", f"{len(self.violated)}"),
+            ("violation", f"{self.violation:.4g} [{low:.4g}, {high:.4g}]"),
+            ("decided", f"{self.share_decided:.1%}"),
+            ("certified", f"{mean_of(self.certified):.4g}"),
+            ("realised", f"{mean_of(self.realised):.4g}"),
+            ("regret", f"{mean_of(self.regret):.4g}"),
+        ]
+
+
+def mean_of(values: Array) -> float:
+    """Mean of the finite values; nan without any."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else float("nan")

@@ -1,0 +1,208 @@
+"""The sets of many contexts, and which contexts have none.
+
+A model may fail at one context (a missing covariate, a prediction that is not a number)
+and is asked for many at once. One bad context is then found by halving, and the others
+are decided.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..conic.program import Indices
+from ..errors import InvalidParameter
+from ..loss_set.batch import Batch, SetBatch
+from ..losses import Loss
+from ..predictions import (
+    AnyPrediction,
+    JointPrediction,
+    Numbers,
+    Outcomes,
+    Prediction,
+    Table,
+    count_rows,
+    take_rows,
+)
+from .keys import UncertainKey
+
+#: Contexts that are tried, spread over all, before an error is taken for bad contexts.
+PROBES = 100
+#: What can stand in for covariates.
+PREDICTIONS = (Prediction, JointPrediction)
+
+#: Covariates, or predictions, or one of these by name of a key.
+Contexts = "Table | AnyPrediction | Mapping[str, Any]"
+
+_LOG = logging.getLogger(__name__)
+
+
+def count_contexts(X: Contexts) -> int:
+    """Rows of covariates, or of predictions."""
+    if isinstance(X, dict):
+        counts = {len(part) for part in X.values()}
+        if len(counts) != 1:
+            raise InvalidParameter(
+                "Predictions of several parameters must have as many rows, got "
+                f"{sorted(counts)}."
+            )
+        return int(counts.pop())
+    return len(X) if isinstance(X, PREDICTIONS) else count_rows(X)
+
+
+def are_predictions(X: Contexts | None) -> bool:
+    """Whether predictions were handed over in place of covariates."""
+    parts = X.values() if isinstance(X, dict) else (X,)
+    return any(isinstance(part, PREDICTIONS) for part in parts)
+
+
+def as_contexts(X: Any) -> Any:
+    """Covariates in a form whose rows can be taken again and again."""
+    if isinstance(X, list):
+        return np.asarray(X)
+    return X.tocsr() if hasattr(X, "tocsr") else X
+
+
+@dataclass
+class ContextSets:
+    """The sets of a call of `decide`.
+
+    Attributes
+    ----------
+    keys : the uncertain keys
+    losses : for each key the losses it was compiled for, or None
+    X : covariates, or predictions, of all contexts
+    """
+
+    keys: tuple[UncertainKey, ...]
+    losses: tuple[tuple[Loss, ...] | None, ...]
+    X: Any
+    _hope: bool = field(default=False, repr=False)
+
+    def at(self, rows: Indices) -> list[Batch | None]:
+        """For each key its batch of sets at some rows, or None for a set value."""
+        return [
+            None if losses is None else self._batch(key, losses, rows)
+            for key, losses in zip(self.keys, self.losses, strict=True)
+        ]
+
+    def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
+        """The batches at those rows that can be predicted, and these rows.
+
+        If hardly any context can be, the error is the caller's or the model's, and is
+        raised as it is.
+        """
+        try:
+            return self.at(rows), rows
+        except Exception as error:
+            # Whatever a model raises.
+            if not self._any_possible():
+                raise
+            good = self._halve(rows, error)
+            return (self.at(good) if good.size else []), good
+
+    def first(self) -> list[Batch | None]:
+        """The batches at some contexts, to see how wide predictions are."""
+        if self.X is None:
+            raise InvalidParameter(
+                "Policy.save() must come after a first decide(X): how wide the blocks "
+                "of a Combined loss are is known from its predictions only."
+            )
+        return self.where_possible(self._spread())[0]
+
+    def _batch(
+        self, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
+    ) -> Batch:
+        """A key's batch of sets at some rows of X: covariates or predictions."""
+        given = self.X.get(key.name) if isinstance(self.X, dict) else self.X
+        if given is None:
+            raise InvalidParameter(
+                f"The predictions must have one for {key.name!r}, got {sorted(self.X)}."
+            )
+        source = key.predicted
+        assert source is not None
+        if isinstance(given, PREDICTIONS):
+            batch: Batch = predicted_sets(losses, source.budget_, given[rows])
+        else:
+            batch = source.predict_set(take_rows(given, rows))
+        parts = batch.parts
+        if parts[0].prediction.width != key.size:
+            raise InvalidParameter(
+                f"The sets for {key.name!r} must have dimension {key.size}, got "
+                f"{parts[0].prediction.width}."
+            )
+        if tuple(part.loss for part in parts) != losses:
+            raise InvalidParameter(
+                f"The LossSet for {key.name!r} was fitted again after the policy was "
+                "compiled. Compile the problem again."
+            )
+        return batch
+
+    def _spread(self) -> Indices:
+        last = count_contexts(self.X) - 1
+        return np.unique(np.linspace(0, last, PROBES).astype(int))
+
+    def _any_possible(self) -> bool:
+        if not self._hope:
+            self._hope = any(self._failure(i) is None for i in self._spread()[:, None])
+        return self._hope
+
+    def _halve(self, rows: Indices, error: Exception) -> Indices:
+        """The rows that can be predicted, of some that cannot all be."""
+        if len(rows) == 1:
+            _LOG.warning("context %d cannot be predicted: %s", rows[0], error)
+            return rows[:0]
+        good = []
+        for half in np.array_split(rows, 2):
+            failure = self._failure(half)
+            good.append(half if failure is None else self._halve(half, failure))
+        return np.concatenate(good)
+
+    def _failure(self, rows: Indices) -> Exception | None:
+        try:
+            self.at(np.asarray(rows))
+        except Exception as error:
+            return error
+        return None
+
+
+def predicted_sets(
+    losses: tuple[Loss, ...], budget: Any, prediction: AnyPrediction
+) -> SetBatch:
+    """The sets of given predictions at one budget."""
+    if len(losses) != 1 or not isinstance(budget, float | int):
+        raise InvalidParameter(
+            "Predictions alone do not tell the sets: the LossSet is a union of folds, "
+            "or its budget differs between contexts. Give covariates, and the LossSet."
+        )
+    if not losses[0].has_slots:
+        raise InvalidParameter(
+            "Predictions of labels do not tell the names of the classes. Give "
+            "covariates."
+        )
+    parts = prediction.parts if isinstance(prediction, JointPrediction) else (prediction,)
+    for part in parts:
+        if isinstance(part, Prediction):
+            _check_numbers(part)
+    losses[0].check(prediction)
+    outcomes = Outcomes((Numbers(prediction.width),))
+    budgets = np.full(len(prediction), float(budget))
+    return SetBatch(losses[0], prediction, budgets, outcomes, ())
+
+
+def _check_numbers(prediction: Prediction) -> None:
+    """Many contexts, finite predictions, positive spreads."""
+    location, scale = prediction.location, prediction.scale
+    if np.ndim(location) != 2 or (scale is not None and scale.shape != location.shape):
+        raise InvalidParameter(
+            "Prediction(location=..., scale=...) must be of shape (n, m) for n "
+            f"contexts, got {np.shape(location)} and {np.shape(scale)}."
+        )
+    if not np.isfinite(location).all():
+        raise InvalidParameter("Prediction(location=...) must be finite.")
+    if scale is not None and not ((scale > 0) & np.isfinite(scale)).all():
+        raise InvalidParameter("Prediction(scale=...) must be positive and finite.")

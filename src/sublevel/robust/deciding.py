@@ -1,0 +1,114 @@
+"""All contexts of a call: in chunks here or on workers, or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..checks import Array
+from ..conic.program import Indices
+from ..loss_set.batch import Batch
+from .contexts import ContextSets
+from .decisions import DecisionArrays, Layout
+from .judge.ruler import has_failed
+from .parallel import each
+from .progress import Bar
+from .solve.chunk import ChunkTask
+
+#: Contexts that are predicted in one go before they are solved one by one.
+AHEAD = 100
+#: Most contexts, and most numbers, that are decided in one go.
+MOST_CONTEXTS, MOST_NUMBERS = 1000, 2_000_000
+
+#: Decide one context, given each key's set.
+DecideOne = Callable[[Sequence[Any]], tuple[DecisionArrays, Mapping[Any, Array]]]
+#: The same for what chunks could not decide; None where nothing can be done.
+Rescue = Callable[[Sequence[Any]], "tuple[DecisionArrays, Mapping[Any, Array]] | None"]
+
+
+def decide_chunks(
+    task: ChunkTask,
+    sets: ContextSets,
+    rows: int,
+    step: int | None,
+    n_jobs: int | None,
+    bar: Bar,
+    rescue: Rescue | None = None,
+) -> DecisionArrays:
+    """Chunk after chunk. Models predict here, workers solve."""
+    # A context that no result speaks of would be seen.
+    decisions = task.layout.room(np.full(rows, "lost"))
+    size = step or chunk_size(task)
+    good: dict[int, Indices] = {}
+    batches: dict[int, list[Batch | None]] = {}
+
+    def job(k: int) -> Any:
+        batches[k], good[k] = sets.where_possible(_span(k, size, rows))
+        task_args = (batches[k], len(good[k]))
+        return (task.decide, task_args) if good[k].size else (_none, ())
+
+    for k, result in enumerate(each(job, -(-rows // size), n_jobs)):
+        span = _span(k, size, rows)
+        decisions.status[np.setdiff1d(span, good[k])] = "invalid_prediction"
+        if result is not None:
+            if rescue is not None:
+                _rescue(result, sets, batches[k], rescue)
+            decisions.put(good[k], result)
+        del batches[k]
+        bar.advance(len(span))
+    return decisions
+
+
+def decide_each(
+    decide: DecideOne, layout: Layout, sets: ContextSets, rows: int, bar: Bar
+) -> tuple[DecisionArrays, tuple[Mapping[Any, Array], ...]]:
+    """One context after another, and the outcomes that cutting planes used."""
+    decisions = layout.room(np.full(rows, "lost"))
+    scenarios: list[Mapping[Any, Array]] = [{} for _ in range(rows)]
+    for start in range(-(-rows // AHEAD)):
+        span = _span(start, AHEAD, rows)
+        batches, good = sets.where_possible(span)
+        bad = np.setdiff1d(span, good)
+        decisions.status[bad] = "invalid_prediction"
+        bar.advance(len(bad))
+        for k, i in enumerate(good.tolist()):
+            decision, scenarios[i] = decide(_regions(sets, batches, k))
+            decisions.put(np.array([i]), decision)
+            bar.advance(1)
+    return decisions, tuple(scenarios)
+
+
+def chunk_size(task: ChunkTask) -> int:
+    """Contexts that share the work and fit in memory together."""
+    program = task.compiled.program
+    numbers = len(program.indices) + program.height + program.width
+    return int(np.clip(MOST_NUMBERS // numbers, 1, MOST_CONTEXTS))
+
+
+def _rescue(
+    decisions: DecisionArrays,
+    sets: ContextSets,
+    batches: list[Batch | None],
+    rescue: Rescue,
+) -> None:
+    for k in np.flatnonzero(has_failed(decisions.status)).tolist():
+        rescued = rescue(_regions(sets, batches, k))
+        if rescued is not None:
+            decisions.put(np.array([k]), rescued[0])
+
+
+def _regions(sets: ContextSets, batches: list[Batch | None], k: int) -> list[Any]:
+    return [
+        key.source if batch is None else batch[k]
+        for key, batch in zip(sets.keys, batches, strict=True)
+    ]
+
+
+def _span(k: int, step: int, rows: int) -> Indices:
+    return np.arange(k * step, min((k + 1) * step, rows))
+
+
+def _none() -> None:
+    """No context of the chunk can be predicted."""

@@ -1,0 +1,234 @@
+"""A policy read from a file: no CVXPY model behind it, and no model unless given."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CertificateVoid, InvalidParameter
+from ...guarantees import Calibration, Certificate
+from ...loss_set.batch import Batch
+from ...losses import Loss
+from ...predictions import Table, count_rows, predict
+from ...tables import html_table
+from ..contexts import (
+    Contexts,
+    ContextSets,
+    are_predictions,
+    as_contexts,
+    count_contexts,
+    predicted_sets,
+)
+from ..deciding import decide_chunks
+from ..decisions import Decisions, Promise, in_short
+from ..fallback import fall_back
+from ..keys import UncertainKey, promise_of
+from ..progress import Bar
+from ..recognition import MANY, fingerprint, predicts_the_same
+from ..sources import AtLevel
+from .layout import Contents, SavedKey, from_layout
+from .policy_file import FilePath, read_file, refused
+
+#: What a file cannot know of what it is given.
+SAME = "What predicts is the model that the saved policy was calibrated with."
+#: What a Policy does, and a policy from a file does not.
+_REFUSED = (
+    "problem",
+    "calibrate",
+    "at",
+    "evaluate",
+    "certify",
+    "frontier",
+    "envelope_scores",
+    "save",
+)
+
+
+class NotInFile(InvalidParameter, AttributeError):
+    """Something that needs the model a policy was made from."""
+
+
+@dataclass(frozen=True, eq=False)
+class SavedSets:
+    """The calibrated sets of a saved policy; a source of sets like a LossSet."""
+
+    losses_: tuple[Loss, ...]
+    budget_: float | None
+    certificate_: Certificate | None
+    model: Any = None
+    training_marks: None = None
+    calibration_marks: None = None
+
+    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> Batch:
+        """The sets at every row of X."""
+        if self.model is None:
+            raise InvalidParameter(
+                "A policy from a file has no models, so it takes predictions: "
+                "decide(sl.Prediction(location, scale)). To give it covariates, load "
+                "it with sl.load_policy(path, models={name: fitted model})."
+            )
+        prediction = predict(self.model, X, self.losses_[0].needs)
+        level = self.budget_ if budget is None else float(np.asarray(budget))
+        return predicted_sets(self.losses_, level, prediction)
+
+
+class SavedPolicy:
+    """What `load_policy` returns: decides like the policy that was saved.
+
+    Calibrating, evaluating and saving need the model the policy was made from, which is
+    not in the file.
+    """
+
+    def __init__(self, contents: Contents, keys: tuple[UncertainKey, ...]) -> None:
+        self._contents, self.keys = contents, keys
+        self._recognised: dict[int, int] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _REFUSED:
+            raise NotInFile(
+                "A policy from a file can only decide: the model it was made from is "
+                "not in the file. Calibrate, evaluate and save the policy before."
+            )
+        raise AttributeError(f"'SavedPolicy' object has no attribute {name!r}")
+
+    @property
+    def one_by_one(self) -> None:
+        """None: only compiled policies are saved."""
+        return None
+
+    def decide(
+        self,
+        X: Contexts | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        chunk: int | None = None,
+        trusted: bool = False,
+    ) -> Decisions:
+        """The decision at every row of X, as `Policy.decide`."""
+        from ..policy import as_chunk, index_of
+
+        step = as_chunk("SavedPolicy.decide", chunk)
+        rows = 1 if X is None else count_contexts(X)
+        losses = tuple(key.losses for key in self._contents.keys)
+        sets = ContextSets(self.keys, losses, as_contexts(X))
+        with Bar(rows, progress) as bar:
+            arrays = decide_chunks(self._contents.task, sets, rows, step, n_jobs, bar)
+        return Decisions(
+            fall_back(arrays, self._contents.fallback),
+            self._contents.task.layout,
+            self._promise(X, rows, trusted),
+            index_of(X),
+        )
+
+    def _promise(self, X: Contexts | None, rows: int, trusted: bool) -> Promise:
+        """As saved; nothing, with a warning, if a model is not the one calibrated."""
+        if are_predictions(X):
+            return promise_of(self.keys) if trusted else None
+        contexts, predictions = self._contents.probe or (None, [None] * len(self.keys))
+        for number, (key, before) in enumerate(zip(self.keys, predictions, strict=True)):
+            if before is None or self._is_recognised(number, key, contexts, before, rows):
+                continue
+            warnings.warn(
+                f"The policy's certificate is void: the model of {key.name!r} is not "
+                "the one it was calibrated with. Give load_policy that one, or "
+                "calibrate and save again.",
+                CertificateVoid,
+                stacklevel=3,
+            )
+            return None
+        return promise_of(self.keys)
+
+    def _is_recognised(
+        self, number: int, key: UncertainKey, contexts: Any, before: Any, rows: int
+    ) -> bool:
+        outlook = fingerprint(key.source)
+        if rows < MANY and self._recognised.get(number) == outlook:
+            return True
+        same = predicts_the_same(key, contexts, before)
+        if same:
+            self._recognised[number] = outlook
+        return same
+
+    def __repr__(self) -> str:
+        facts = "; ".join(f"{name} {what}" for name, what in self._facts())
+        return f"SavedPolicy({facts})"
+
+    def _repr_html_(self) -> str:
+        return html_table("SavedPolicy", self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("uncertain", ", ".join(key.name for key in self.keys)),
+            ("promise", in_short(promise_of(self.keys))),
+        ]
+
+
+def load_policy(
+    path: FilePath, models: Mapping[str, Any] | None = None
+) -> SavedPolicy:
+    """Read a policy that `Policy.save` wrote.
+
+    Parameters
+    ----------
+    path : file name
+    models : dict, optional
+        From names of uncertain parameters to fitted models, or to LossSets. Without
+        a model, `decide` takes predictions in place of covariates; these come without
+        a certificate unless `decide(..., trusted=True)` vouches for them.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file is damaged, or was not written by Policy.save.
+    """
+    about, arrays = read_file(path)
+    try:
+        contents = from_layout(about, arrays)
+    except Exception as error:
+        raise refused(path, f"something in it cannot be ({error!r})") from error
+    if not (models is None or isinstance(models, Mapping)):
+        raise InvalidParameter(
+            "load_policy(models=...) must be a dict from names of uncertain parameters "
+            f"to models, got {type(models).__name__}."
+        )
+    keys = [UncertainKey(k.parts, k.nonneg, _source(k, None)) for k in contents.keys]
+    names = [key.name for key in keys]
+    given = dict(models or {})
+    unknown = set(given) - set(names)
+    if unknown:
+        raise InvalidParameter(
+            f"load_policy(models=...) must name uncertain parameters of the policy, "
+            f"{names}, got {sorted(unknown)}."
+        )
+    named = tuple(
+        key.with_source(_source(saved, given.get(key.name)))
+        for key, saved in zip(keys, contents.keys, strict=True)
+    )
+    return SavedPolicy(contents, named)
+
+
+def _source(saved: SavedKey, model: Any) -> Any:
+    """What gives the sets of a key: a set value, a LossSet, or losses and a model."""
+    if saved.losses is None:
+        return saved.region
+    promise = saved.certificate
+    if promise is not None:
+        promise = replace(promise, assumptions=(*promise.assumptions, SAME))
+    if hasattr(model, "predict_set"):
+        if saved.budget is None or promise is None:
+            return model if saved.budget is None else _at(model, saved.budget, None)
+        # A LossSet may have a budget of its own; the saved policy's counts.
+        return _at(model, saved.budget, promise)
+    return SavedSets(saved.losses, saved.budget, promise, model)
+
+
+def _at(model: Any, budget: float, promise: Certificate | None) -> AtLevel:
+    from ...calibration.certificates import given_certificate
+
+    level = Calibration(budget, promise or given_certificate((budget,)))
+    return AtLevel(model, 1.0, level, promise)

@@ -1,0 +1,1 @@
+"""The judge: what is kept, violated, decided and audited is measured here."""

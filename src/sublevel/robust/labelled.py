@@ -1,0 +1,190 @@
+"""Contexts whose outcomes are known, ready to be scored and decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..checks import Array, as_matrix
+from ..errors import InvalidParameter
+from ..loss_set.batch import Batch, SetBatch
+from ..loss_set.marks import Hashes, mark_rows, refuse_seen
+from ..predictions import (
+    AnyPrediction,
+    JointPrediction,
+    Prediction,
+    Table,
+    count_rows,
+)
+from ..sets import UncertaintySet
+from .keys import UncertainKey
+
+#: Outcomes: of the only key, or of each by name.
+Outcome = "Table | Mapping[Any, Any]"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledContexts:
+    """N contexts with their outcomes.
+
+    Attributes
+    ----------
+    keys : the uncertain keys
+    batches : for each key its batch of sets, or None for a set value
+    outcomes : for each key the outcome vectors, shape (N, dim)
+    """
+
+    keys: tuple[UncertainKey, ...]
+    batches: tuple[Batch | None, ...]
+    outcomes: tuple[Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.outcomes[0])
+
+    def scores(self, owner: str) -> list[Array]:
+        """For each key the budget from which on outcomes are in their sets, (N,).
+
+        For a set value 0 inside, and inf outside. An outcome whose sign is not the
+        declared one is in no set, and neither is one that is infinite.
+        """
+        scores = []
+        for key, batch, vectors in zip(
+            self.keys, self.batches, self.outcomes, strict=True
+        ):
+            if batch is None:
+                score = np.where(_members(key, vectors, owner), 0.0, np.inf)
+            else:
+                score = _least_loss(batch, vectors)
+            outside = (vectors[:, key.nonneg] < 0).any(axis=1)
+            outside |= ~np.isfinite(vectors).all(axis=1)
+            scores.append(np.where(outside, np.inf, score))
+        return scores
+
+    @property
+    def signed(self) -> bool:
+        """Whether some loss may be negative, whatever the data at hand."""
+        given = [batch for batch in self.batches if batch is not None]
+        return any(_may_be_negative(part) for b in given for part in b.parts)
+
+    def points(self) -> list[Array]:
+        """For each key the outcomes predicted, or a set value's middle: (N, dim)."""
+        return points_of(self.keys, self.batches, len(self))
+
+
+def points_of(
+    keys: Sequence[UncertainKey], batches: Sequence[Batch | None], n: int
+) -> list[Array]:
+    """For each key the outcomes predicted, or a set value's middle: (n, dim)."""
+    points = []
+    for key, batch in zip(keys, batches, strict=True):
+        if batch is None:
+            assert isinstance(key.source, UncertaintySet)
+            middle = np.mean(key.source.bounds(), axis=0)
+            points.append(np.tile(middle, (n, 1)))
+        else:
+            points.append(np.asarray(batch.points))
+    return points
+
+
+def label(
+    keys: tuple[UncertainKey, ...],
+    X: Table | None,
+    Y: Outcome,
+    owner: str,
+    unseen: bool = False,
+) -> LabelledContexts:
+    """Predict, and meet the predictions with their outcomes.
+
+    Parameters
+    ----------
+    X : covariates of N contexts; None where every set is a value
+    Y : outcomes, N rows; for several uncertain parameters a dict by name
+    unseen : whether to refuse rows a model was trained on
+    """
+    batches: list[Batch | None] = []
+    outcomes = []
+    for key in keys:
+        given, source = outcomes_of_key(Y, key, keys, owner), key.predicted
+        if source is None:
+            batches.append(None)
+            shape = (count_rows(given), key.size)
+            outcomes.append(as_matrix(owner, "Y", given, shape, finite=False))
+            continue
+        if unseen:
+            refuse_seen(source.training_marks, X, given, owner)
+        batch = source.predict_set(X, budget=1.0)  # type: ignore[arg-type]
+        batches.append(batch)
+        outcomes.append(batch.outcomes.encode(given, owner))
+    counts = {len(vectors) for vectors in outcomes}
+    counts |= {len(batch) for batch in batches if batch is not None}
+    if len(counts) != 1:
+        raise InvalidParameter(
+            f"{owner}: X and the outcomes of all parameters must have as many rows, "
+            f"got {sorted(counts)}."
+        )
+    return LabelledContexts(keys, tuple(batches), tuple(outcomes))
+
+
+def fold_marks(
+    keys: tuple[UncertainKey, ...], X: Table | None, Y: Outcome, owner: str
+) -> list[Hashes | None]:
+    """For each key marks of its rows, by which they are recognised."""
+    if X is None:
+        return [None for _ in keys]
+    return [mark_rows(X, outcomes_of_key(Y, key, keys, owner)) for key in keys]
+
+
+def outcomes_of_key(
+    Y: Outcome, key: UncertainKey, keys: Sequence[UncertainKey], owner: str
+) -> Any:
+    """A key's outcomes."""
+    names = [other.name for other in keys]
+    if not isinstance(Y, dict):
+        if len(keys) == 1:
+            return Y
+        raise InvalidParameter(
+            f"{owner}(Y) must be a dict with the outcomes of each of {names}."
+        )
+    by_name = {k if isinstance(k, str) else k.name(): v for k, v in Y.items()}
+    if set(by_name) != set(names):
+        raise InvalidParameter(
+            f"{owner}(Y) must have the outcomes of each of {names}, got "
+            f"{sorted(by_name)}."
+        )
+    return by_name[key.name]
+
+
+def _members(
+    key: UncertainKey, vectors: Array, owner: str
+) -> npt.NDArray[np.bool_]:
+    contains = getattr(key.source, "contains", None)
+    if contains is None:
+        raise InvalidParameter(
+            f"{owner}() must know whether outcomes are in the set for {key.name!r}, and "
+            "its oracle cannot tell. Give sl.robust.Oracle(..., contains=...)."
+        )
+    return np.asarray(contains(vectors), dtype=bool)
+
+
+def _least_loss(batch: Batch, vectors: Array) -> Array:
+    """In a union an outcome needs to be in one set only."""
+    losses = [part.loss.score(part.prediction, vectors) for part in batch.parts]
+    return np.asarray(np.min(losses, axis=0))
+
+
+def _may_be_negative(part: SetBatch) -> bool:
+    """Whether the least loss is negative where the predicted spread is small."""
+    return bool(part.loss.floor(_narrow(part.prediction[:1])).min() < 0)
+
+
+def _narrow(prediction: AnyPrediction) -> AnyPrediction:
+    if isinstance(prediction, JointPrediction):
+        return JointPrediction(tuple(_narrow(part) for part in prediction.parts))
+    if not isinstance(prediction, Prediction):
+        return prediction
+    ones = np.ones(prediction.location.shape)
+    return Prediction(ones, None if prediction.scale is None else 1e-3 * ones)

@@ -1,0 +1,1 @@
+"""What a user writes, taken apart: rows that must hold for every outcome."""

@@ -1,0 +1,40 @@
+"""Run jobs one after another, or on joblib's workers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+
+_LOG = logging.getLogger(__name__)
+
+#: From the number of a job to what to call and with what.
+Jobs = Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]]
+
+
+def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
+    """Results in order. Jobs are made as workers become free, not before.
+
+    Threads unless `joblib.parallel_config` names another backend: a solver's time is
+    spent outside the interpreter, and threads start at once. When workers are lost for
+    good, the jobs they leave are done here.
+    """
+    done = 0
+    if n_jobs is None:
+        n_jobs = get_active_backend(prefer="threads")[1]
+    if n_jobs != 1 and count > 1:
+        run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        given = (jobs(k) for k in range(count))
+        try:
+            for result in run(delayed(what)(*with_) for what, with_ in given):
+                done += 1
+                yield result
+        except Exception:
+            # A job that is at fault itself will say so again.
+            _LOG.exception("workers failed, %d of %d chunks done", done, count)
+    for k in range(done, count):
+        what, with_ = jobs(k)
+        yield what(*with_)

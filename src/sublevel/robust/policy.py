@@ -1,0 +1,731 @@
+"""Policy: a robust problem compiled once, that decides for any number of contexts."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isinf
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..calibration.certificates import (
+    decision_certificate,
+    given_certificate,
+    with_sentence,
+)
+from ..calibration.request import read_request
+from ..calibration.search import Search
+from ..checks import Array, require_level, require_positive
+from ..conic.solver import Solver
+from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
+from ..evaluation.evaluation import Evaluation
+from ..guarantees import Calibrated, Calibration, Certificate, Guarantee, Marginal
+from ..loss_set.marks import Hashes, count_seen
+from ..losses import Loss
+from ..predictions import Table
+from ..sets import UncertaintySet
+from ..tables import html_table
+from .calibration_points import PolicyPoints, level_units
+from .certified_cost import CertifiedCost, certify
+from .clairvoyant import clairvoyant
+from .contexts import Contexts, ContextSets, are_predictions, as_contexts, count_contexts
+from .deciding import decide_chunks, decide_each
+from .decisions import DecisionArrays, Decisions, Promise, in_short
+from .evaluating import evaluation_of
+from .fallback import as_fallback, exceptions, fall_back
+from .files.layout import to_layout
+from .files.policy_file import write_file
+from .judge.ruler import IN_WORDS
+from .keys import UncertainKey, promise_of
+from .labelled import Outcome, fold_marks, label, outcomes_of_key
+from .progress import Bar
+from .recognition import Recognition, recognise
+from .solve.cuts.cuts import Cuts
+from .solve.engine import Engine
+from .sources import AtLevel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .problem import RobustProblem
+
+#: Violation levels of a frontier where none are given.
+ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What a calibration came to.
+
+    Attributes
+    ----------
+    keys : the uncertain keys, with the sources it settled on
+    budgets : for each key with a LossSet its budget; of those that differ between
+        contexts a typical one
+    fallback : what is done where there is no decision, or None
+    certificate : what is promised of decisions
+    recognition : what decisions depended on; None where nothing is promised
+    marks : for each key marks of the rows that were used
+    """
+
+    keys: tuple[UncertainKey, ...]
+    budgets: tuple[float, ...]
+    fallback: Array | None
+    certificate: Certificate
+    recognition: Recognition | None = None
+    marks: Sequence[Hashes | None] = ()
+
+
+class Policy:
+    """From covariates to audited robust decisions; made by `RobustProblem.compile`.
+
+    `calibrate` changes the policy itself and returns it; `at` returns another one.
+
+    Attributes
+    ----------
+    problem : the RobustProblem it was made from
+    engine, solver : as given to `compile`
+    budget_, radius_, certificate_ : after `calibrate`: the loss level (one for each
+        LossSet, if there are several), its norm radius where the loss is a norm, and
+        what is promised of decisions
+
+    Examples
+    --------
+    >>> import cvxpy as cp, numpy as np, sublevel as sl
+    >>> from sklearn.linear_model import LinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> Y = X + 0.1 * rng.normal(size=(300, 3))
+    >>> sets = sl.LossSet(LinearRegression()).fit(X[:100], Y[:100])
+    >>> sets = sets.calibrate(X[100:200], Y[100:200], alpha=0.1)
+    >>> r, w = sl.Uncertain(3, name="r"), cp.Variable(3, nonneg=True, name="w")
+    >>> problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: sets})
+    >>> decisions = problem.compile().decide(X[200:])
+    >>> decisions, decisions.value(w).shape
+    (Decisions(100 contexts: 100 optimal), (100, 3))
+    """
+
+    budget_: float | tuple[float, ...]
+    radius_: float | None
+    certificate_: Certificate
+
+    def __init__(
+        self, problem: RobustProblem, engine: str | Cuts, solver: str | Solver | None
+    ) -> None:
+        self.problem = problem
+        self.engine = engine
+        self.solver = solver
+        self._engine = Engine(problem.prepared, problem.keys, engine, solver)
+        self._losses = tuple(key.losses for key in problem.keys)
+        self._settled: Settled | None = None
+        self._keys = problem.keys
+        self._fallback: Array | None = None
+
+    @property
+    def one_by_one(self) -> str | None:
+        """Why contexts cannot share one compiled program, or None if they do.
+
+        Solved one by one they are decided just as exactly, only slower.
+        """
+        return self._engine.one_by_one
+
+    @property
+    def compiled_losses(self) -> tuple[tuple[Loss, ...] | None, ...]:
+        """For each key the losses it was compiled for, or None for a set value."""
+        return self._losses
+
+    @property
+    def keys(self) -> tuple[UncertainKey, ...]:
+        """The uncertain keys, with the sources the policy decides by."""
+        return self._keys
+
+    # -- deciding -------------------------------------------------------------------
+
+    def decide(
+        self,
+        X: Contexts | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        chunk: int | None = None,
+        trusted: bool = False,
+    ) -> Decisions:
+        """The decision at every row of X.
+
+        A context that fails is a status, "invalid_prediction" where the model cannot
+        predict. Only if no context can be predicted is that an error.
+
+        Parameters
+        ----------
+        X : covariates of n contexts; None where every set is a value. Predictions do
+            as well: a Prediction, or a dict from names of parameters to Predictions.
+        n_jobs : int, optional
+            Workers, as in joblib: threads by default, or the backend that
+            `joblib.parallel_config` names ("loky", "dask"). Contexts that are solved
+            one by one are solved in this process.
+        progress : bool, default False
+            Show a bar.
+        chunk : int, optional
+            Contexts that go to a worker together; by default as many as share the
+            work well and fit in memory.
+        trusted : bool, default False
+            Predictions come without a certificate, as nothing tells whose they are.
+            True vouches that they are those of the model that was calibrated.
+        """
+        step = as_chunk("Policy.decide", chunk)
+        rows = self._count(X)
+        arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step)
+        prepared = self.problem.prepared()
+        return Decisions(
+            fall_back(arrays, self._fallback),
+            prepared.layout,
+            self._promise(X, rows, trusted),
+            index_of(X),
+            tuple(k.name for k in self._keys if _is_own_oracle(k)),
+            scenarios,
+        )
+
+    def _arrays(
+        self,
+        X: Contexts | None,
+        rows: int,
+        n_jobs: int | None,
+        progress: bool,
+        step: int | None = None,
+    ) -> tuple[DecisionArrays, tuple[Mapping[Any, Array], ...]]:
+        """The decisions before any fallback."""
+        engine, keys = self._engine, self._keys
+        sets = ContextSets(keys, self._losses, as_contexts(X))
+        task = engine.task(keys, sets.first)
+        with Bar(rows, progress) as bar:
+            if task is not None:
+                arrays = decide_chunks(
+                    task,
+                    sets,
+                    rows,
+                    step,
+                    n_jobs,
+                    bar,
+                    lambda regions: engine.rescue(keys, regions),
+                )
+                return arrays, ()
+            return decide_each(
+                lambda regions: engine.decide_one(keys, regions),
+                self.problem.prepared().layout,
+                sets,
+                rows,
+                bar,
+            )
+
+    def _count(self, X: Contexts | None) -> int:
+        if X is not None:
+            return count_contexts(X)
+        names = [key.name for key in self._keys if key.predicted is not None]
+        if names:
+            raise InvalidParameter(
+                f"Policy.decide(X) needs the covariates of the contexts, as the set "
+                f"for {names[0]!r} is a LossSet."
+            )
+        return 1
+
+    def _promise(self, X: Contexts | None, rows: int, trusted: bool) -> Promise:
+        """What is promised of decisions: of all, or by name of each key's sets.
+
+        Nothing, with a warning, if the decision rule is not the one calibrated.
+        """
+        foreign = are_predictions(X)
+        if foreign and not trusted:
+            return None
+        if self._settled is None:
+            promise = promise_of(self._keys)
+            return _vouched(promise) if foreign else promise
+        if self._is_void(rows):
+            return None
+        certificate = self._settled.certificate
+        return _vouched(certificate) if foreign else certificate
+
+    def _is_void(self, rows: int = 0) -> bool:
+        """Whether the decision rule is not the one calibrated; then with a warning."""
+        settled = self._settled
+        if settled is None or settled.recognition is None:
+            return False
+        changed = settled.recognition.changed(*self._rule(), rows)
+        if changed is not None:
+            warnings.warn(
+                f"The policy's certificate is void: {changed} since it was calibrated. "
+                "Calibrate it again; data that vary from context to context belong to "
+                "X.",
+                CertificateVoid,
+                stacklevel=4,
+            )
+        return changed is not None
+
+    def _rule(self) -> tuple[Any, Any, tuple[UncertainKey, ...]]:
+        """What decisions depend on: how they are found, parameters, and sources."""
+        ordinary = [
+            (p.name(), None if p.value is None else np.array(p.value, dtype=float))
+            for p in self.problem.prepared().model.ordinary
+        ]
+        return (self.engine, self.solver), ordinary, self.problem.keys
+
+    # -- calibrating ----------------------------------------------------------------
+
+    def calibrate(
+        self,
+        X: Table,
+        Y: Outcome,
+        alpha: float = 0.1,
+        delta: float | None = None,
+        *,
+        guarantee: str | Guarantee = "marginal",
+        grid: npt.ArrayLike | None = None,
+        method: str = "envelope",
+        fallback: Mapping[Any, npt.ArrayLike] | None = None,
+        given_decided: bool = False,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Choose the budget so that *decisions* violate with probability <= alpha.
+
+        A violation is a broken uncertain constraint, or an objective worse than
+        certified, by more than the audited slack and the solver's resolution. The
+        budget is never larger, up to one step of the grid, than the one at which
+        outcomes leave their sets with probability alpha, and usually much smaller. The
+        promise holds for this decision rule and population only: if the model predicts
+        something else, or an ordinary parameter is changed, decisions come without a
+        certificate. Data that vary from context to context belong to X.
+
+        Parameters
+        ----------
+        X, Y : contexts and outcomes that played no part in training or choosing
+            anything; Y is a dict by name where several parameters are uncertain
+        alpha : float in (0, 1), the violation level
+        delta : float in (0, 1), optional
+            Confidence deficit, short for guarantee=PAC(delta): promise alpha for this
+            calibration with confidence 1 - delta. Otherwise on average over
+            calibrations.
+        guarantee : "marginal", "pac" or an object of `sl.guarantees`
+            As for `LossSet.calibrate`: Mondrian(groups) promises alpha in every group,
+            Weighted(density_ratio) for contexts that have shifted.
+        grid : array of budgets to try, optional
+            Must not depend on X and Y. By default all powers of 1.05. Of several
+            LossSets: factors of the budgets they were calibrated to, on other data.
+        method : "envelope", "learn-then-test" or "risk"
+            Learn-then-Test needs delta (0.05 if not given). "risk" bounds the expected
+            size of the worst miss, relative and capped at 1, in place of a probability.
+        fallback : dict from variables to values, optional
+            What is done where no robust decision exists. Without one such contexts
+            have no decision and count as kept. The fallback counts as it turns out;
+            without a grid also at budgets so large that it is all that is left.
+        given_decided : bool, default False
+            Promise alpha among the decisions that are taken, with confidence 1 - delta
+            (0.05 if not given), rather than among all contexts.
+        n_jobs : int, optional
+            Workers for the solves.
+        """
+        owner = "Policy.calibrate"
+        request = read_request(
+            owner, alpha, guarantee, delta, method, grid, given_decided,
+            fallback is not None,
+        )
+        points = self._points(X, Y, owner, fallback, n_jobs)
+        search = points.search(request.grid, owner)
+        calibration = search.calibrate(request, X)
+        points.warn_of_failures(owner)
+        self._take(self._at_level(points, calibration, X, Y))
+        certificate = self.certificate_
+        if isinf(certificate.budget) and isinstance(calibration, Calibration):
+            warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
+        return self
+
+    def envelope_scores(
+        self,
+        X: Table,
+        Y: Outcome,
+        grid: npt.ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> Array:
+        """The least budget from which on decisions keep their word, shape (n,).
+
+        At every larger budget of the grid the decision at the context does not violate
+        once its outcome is known. A fixed function of context and outcome: scores that
+        any of `sl.guarantees` can calibrate. In units of `calibrate`'s grid; inf where
+        the policy's fallback may violate at any budget.
+        """
+        owner = "Policy.envelope_scores"
+        points = self._points(X, Y, owner, self._fallback, n_jobs)
+        search = points.search(grid, owner)
+        return search.envelope(lambda envelope, floor: bool((envelope > floor).all()))
+
+    def at(self, budget: float | Mapping[str, float]) -> Policy:
+        """The same policy at a given budget; nothing is promised of its decisions.
+
+        Parameters
+        ----------
+        budget : float, or dict by name where several parameters have LossSets
+            inf asks for decisions that cannot violate, of which there are none but
+            the fallback's; the least loss and below for no protection.
+        """
+        given = self.problem.keys
+        names = [key.name for key in given if key.predicted is not None]
+        budgets = _budgets(budget, names)
+        certificate = given_certificate(tuple(budgets.values()))
+        keys = []
+        for key in given:
+            source = key.predicted
+            if source is None:
+                keys.append(key)
+                continue
+            level = Calibration(budgets[key.name], certificate)
+            keys.append(key.with_source(AtLevel(source, 1.0, level, certificate)))
+        every = tuple(budgets[name] for name in names)
+        return self._settling(
+            Settled(tuple(keys), every, self._fallback, certificate)
+        )
+
+    def _points(
+        self,
+        X: Table,
+        Y: Outcome,
+        owner: str,
+        fallback: Mapping[Any, npt.ArrayLike] | Array | None,
+        n_jobs: int | None,
+    ) -> PolicyPoints:
+        """The policy before any calibration, at contexts with their outcomes."""
+        keys = self.problem.keys
+        units = level_units(keys)
+        if sum(key.predicted is not None for key in keys) > 1:
+            self._refuse_same_fold(keys, X, Y, owner)
+        layout = self.problem.prepared().layout
+        action = (
+            fallback
+            if fallback is None or isinstance(fallback, np.ndarray)
+            else as_fallback(layout.variables, fallback)
+        )
+        labelled = label(keys, X, Y, owner, unseen=True)
+        return PolicyPoints(self, labelled, units, action, n_jobs)
+
+    def _refuse_same_fold(
+        self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str
+    ) -> None:
+        """Units read off the same rows would void what is read off them here."""
+        for key in keys:
+            source = key.predicted
+            if source is None:
+                continue
+            given = outcomes_of_key(Y, key, keys, owner)
+            seen = count_seen(source.calibration_marks, X, given)
+            if seen is not None and seen[0]:
+                raise InvalidParameter(
+                    f"{owner}(X, Y) must use other rows than the LossSet for "
+                    f"{key.name!r} was calibrated on, got {seen[0]} of {seen[1]} of "
+                    "them: several LossSets are scaled together by their budgets, "
+                    "which must not come from the same data. Split the data in two."
+                )
+
+    def _at_level(
+        self, points: PolicyPoints, calibration: Calibrated, X: Table, Y: Outcome
+    ) -> Settled:
+        """The sets at calibrated levels, under a certificate."""
+        certificate = with_sentence(calibration.certificate, IN_WORDS)
+        prepared = self.problem.prepared()
+        broken = exceptions(
+            prepared.ruler, prepared.layout.variables, points.fallback,
+            prepared.ordinary(),
+        )
+        if broken:
+            certificate = with_sentence(
+                certificate,
+                f"The fallback, as declared, breaks {'; '.join(broken)}: that is not "
+                "counted.",
+            )
+        keys, budgets = [], []
+        for key, unit in zip(self.problem.keys, points.units, strict=True):
+            source = key.predicted
+            if source is None:
+                keys.append(key)
+                continue
+            sets = AtLevel(source, unit, calibration, certificate)
+            keys.append(key.with_source(sets))
+            typical = certificate.budget
+            budgets.append(typical if isinf(typical) else unit * typical)
+        return Settled(
+            tuple(keys),
+            tuple(budgets),
+            points.fallback,
+            certificate,
+            recognise(*self._rule(), X),
+            fold_marks(self.problem.keys, X, Y, "Policy.calibrate"),
+        )
+
+    def _settling(self, settled: Settled) -> Policy:
+        """The same policy, as settled."""
+        other = copy.copy(self)
+        other._take(settled)
+        return other
+
+    def _take(self, settled: Settled) -> None:
+        """Decide as settled from now on."""
+        self._settled, self._keys = settled, settled.keys
+        self._fallback = settled.fallback
+        self.certificate_ = settled.certificate
+        budgets = settled.budgets
+        self.budget_ = budgets[0] if len(budgets) == 1 else budgets
+        losses = [parts for parts in self._losses if parts is not None]
+        single = len(budgets) == 1 and len(losses[0]) == 1
+        self.radius_ = losses[0][0].radius(budgets[0]) if single else None
+
+    def over(
+        self, keys: tuple[UncertainKey, ...], fallback: Array | None
+    ) -> Policy:
+        """The same policy over other sets, with no promise of its own."""
+        other = copy.copy(self)
+        other._settled, other._keys, other._fallback = None, keys, fallback
+        return other
+
+    # -- looking back -----------------------------------------------------------------
+
+    def evaluate(self, X: Table, Y: Outcome, n_jobs: int | None = None) -> Evaluation:
+        """What the policy's decisions are worth at known outcomes.
+
+        Violations with an exact interval, certified and realised objective, and regret
+        against someone who knows the outcome. The objective is read as it is written:
+        write a cost as an expression, `cp.pos(demand - stock)`, not as a variable of
+        your own above it, whose value need not be the cost.
+
+        Parameters
+        ----------
+        X, Y : n contexts and their outcomes; Y is a dict by name where several
+            parameters are uncertain
+        n_jobs : workers for the solves
+        """
+        labelled = label(self.problem.keys, X, Y, "Policy.evaluate")
+        best = clairvoyant(self.problem, labelled.outcomes, n_jobs)
+        return evaluation_of(self, X, labelled.outcomes, best, n_jobs)
+
+    def certify(
+        self,
+        X: Table,
+        Y: Outcome,
+        alpha: float = 0.1,
+        delta: float | None = None,
+        n_jobs: int | None = None,
+    ) -> CertifiedCost:
+        """Bound what the decisions of this policy, as it is, will turn out to cost.
+
+        The policy must have been fixed on other data: calibrated, say. Its decisions
+        stay as they are; only what is said of them is tightened to what data support,
+        up to 1 / (n + 1).
+
+        Parameters
+        ----------
+        X, Y : contexts and outcomes that had no part in choosing the policy
+        alpha : float in (0, 1), the probability with which the bound may fail
+        delta : float in (0, 1), optional
+            Confidence deficit; without it the promise is on average over samples.
+        n_jobs : workers for the solves
+        """
+        return certify(self, X, Y, alpha, delta, n_jobs)
+
+    def refuse_calibration_rows(self, X: Table, Y: Outcome, owner: str) -> None:
+        """Raise InvalidParameter if these rows chose the policy's own budget."""
+        marks = () if self._settled is None else self._settled.marks
+        keys = self.problem.keys
+        for key, before in zip(keys, marks, strict=False):
+            seen = count_seen(before, X, outcomes_of_key(Y, key, keys, owner))
+            if seen is not None and seen[0]:
+                raise InvalidParameter(
+                    f"{owner}(X, Y) must use other rows than the policy was calibrated "
+                    f"on, got {seen[0]} of {seen[1]} of them: what is promised would "
+                    "be too rosy. Hold some rows back."
+                )
+
+    def recognition(self, X: Table) -> Recognition:
+        """What the policy's decisions depend on, with contexts to tell it by."""
+        return recognise(*self._rule(), X)
+
+    def changed_since(self, recognition: Recognition, rows: int) -> str | None:
+        """What is no longer as it was, in words; None if all is."""
+        return recognition.changed(*self._rule(), rows)
+
+    def frontier(
+        self,
+        X_cal: Table,
+        Y_cal: Outcome,
+        X_test: Table,
+        Y_test: Outcome,
+        alphas: npt.ArrayLike = ALPHAS,
+        grid: npt.ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> pd.DataFrame:
+        """What each violation level costs: this decision rule at many levels.
+
+        Calibrates decisions, and beside them the sets (`Marginal`), on the same data,
+        and looks at both on test data. The policy itself stays as it is.
+
+        Parameters
+        ----------
+        X_cal, Y_cal : as for `calibrate`
+        X_test, Y_test : as for `evaluate`; other data
+        alphas : violation levels, each strictly between 0 and 1
+        grid : as for `calibrate`
+        n_jobs : workers for the solves
+
+        Returns
+        -------
+        DataFrame
+            One row a level and calibration: `calibration` ("decisions" or "sets"),
+            `alpha`, `budget`, `radius`, `certified`, `realised` and `regret` (means),
+            `violation` and its exact 95 % interval, `low` to `high`, and the share of
+            contexts `decided`. The budget is inf where a level cannot be certified. A
+            fallback is no matter for sets: where one acts, "sets" may violate more
+            than alpha.
+        """
+        import pandas as pd
+
+        owner, levels = "Policy.frontier", _alphas(alphas)
+        points = self._points(X_cal, Y_cal, owner, self._fallback, n_jobs)
+        search = points.search(grid, owner)
+        labelled = label(self.problem.keys, X_test, Y_test, owner)
+        best = clairvoyant(self.problem, labelled.outcomes, n_jobs)
+        rows = []
+        for name, alpha, level in _levels_of(search, levels):
+            request = read_request(owner, alpha, "marginal", grid=grid)
+            certificate = decision_certificate(
+                level, request, search.size, points.has_fallback, may_abstain=False
+            )
+            calibration = Calibration(level, certificate)
+            policy = self._settling(self._at_level(points, calibration, X_cal, Y_cal))
+            seen = evaluation_of(policy, X_test, labelled.outcomes, best, n_jobs)
+            low, high = seen.interval
+            sums = seen.to_pandas()
+            rows.append(
+                {"calibration": name, "alpha": alpha}
+                | {"budget": policy.budget_, "radius": policy.radius_}
+                | {part: sums[part] for part in ("certified", "realised", "regret")}
+                | {"violation": seen.violation, "low": low, "high": high}
+                | {"decided": seen.share_decided}
+            )
+        return pd.DataFrame(rows)
+
+    # -- keeping ----------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the policy to a file that `sl.load_policy` reads: arrays and JSON.
+
+        Models are not written (that would need pickle); `load_policy` takes them, or
+        the loaded policy takes predictions. Ordinary parameters keep the values they
+        have now.
+        """
+        sets = ContextSets(self._keys, self._losses, None)
+        task = self._engine.task(self._keys, sets.first)
+        if task is None:
+            raise InvalidParameter(
+                f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "
+                "the model's code and its LossSets instead."
+            )
+        void = self._is_void()
+        recognition = None if self._settled is None else self._settled.recognition
+        write_file(
+            path,
+            *to_layout(
+                task, self._keys, self._losses, self._fallback,
+                None if void else recognition, void,
+            ),
+        )
+
+    def __repr__(self) -> str:
+        return f"Policy({'; '.join(f'{n} {v}' for n, v in self._facts())})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Policy", self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        how = "compiled" if self.one_by_one is None else f"one by one, as {self.one_by_one}"
+        facts = [("uncertain", ", ".join(key.name for key in self._keys)), ("contexts", how)]
+        if self._settled is not None:
+            facts.append(("budget", f"{self.budget_}"))
+            facts.append(("promise", in_short(self.certificate_)))
+        else:
+            facts.append(("promise", in_short(promise_of(self._keys))))
+        return facts
+
+
+def as_chunk(owner: str, chunk: int | None) -> int | None:
+    """How many contexts go together: a positive whole number, or None."""
+    if chunk is None:
+        return None
+    require_positive(owner, chunk=chunk)
+    if isinstance(chunk, bool) or chunk != int(chunk):
+        raise InvalidParameter(
+            f"{owner}(chunk=...) must be a whole number of at least 1, got {chunk!r}."
+        )
+    return int(chunk)
+
+
+def index_of(X: object) -> Any:
+    """Labels of the contexts, if they have any."""
+    return X.index if hasattr(X, "iloc") else None
+
+
+def _is_own_oracle(key: UncertainKey) -> bool:
+    return key.predicted is None and not isinstance(key.source, UncertaintySet)
+
+
+def _vouched(promise: Promise) -> Promise:
+    """The promise, with what the caller vouches for among its assumptions."""
+    said = "The predictions are those of the model that was calibrated, as vouched for."
+    if isinstance(promise, Certificate):
+        return with_sentence(promise, said)
+    if isinstance(promise, dict):
+        return {k: c and with_sentence(c, said) for k, c in promise.items()}
+    return None
+
+
+def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
+    budgets = budget if isinstance(budget, dict) else dict.fromkeys(names, budget)
+    fits = isinstance(budget, dict) or len(names) == 1
+    numbers = all(_is_number(value) for value in budgets.values())
+    if not (fits and numbers and set(budgets) == set(names)):
+        raise InvalidParameter(
+            f"Policy.at(budget) must be a number where one LossSet is used, or a dict "
+            f"with a number for each of {names}, got {budget!r}."
+        )
+    return {name: float(value) for name, value in budgets.items()}
+
+
+def _is_number(value: object) -> bool:
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and not isinstance(value, bool) and not np.isnan(value)
+
+
+def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:
+    """(calibration, alpha, level): of decisions, then of sets."""
+    size = search.size
+    ranks = [Marginal().rank(size, alpha) for alpha in alphas]
+    allowed = [-1 if rank is None else size - rank for rank in ranks]
+    most = max(allowed)
+    # One search for all: the largest level needs the lowest budget.
+    envelope = search.envelope(lambda e, floor: int(np.sum(e > floor)) > most)
+    levels = []
+    for name, scores in (("decisions", envelope), ("sets", search.points.scores)):
+        ordered = np.append(np.sort(scores), np.inf)
+        for alpha, beyond in zip(alphas, allowed, strict=True):
+            level = float(ordered[size - beyond - 1] if beyond >= 0 else np.inf)
+            levels.append((name, alpha, level))
+    return levels
+
+
+def _alphas(alphas: npt.ArrayLike) -> list[float]:
+    owner = "Policy.frontier"
+    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
+    if levels.ndim != 1 or not levels.size:
+        raise InvalidParameter(
+            f"{owner}(alphas=...) must be a list of levels, got {alphas!r}."
+        )
+    for alpha in levels.tolist():
+        require_level(owner, alphas=alpha)
+    return sorted(set(levels.tolist()))

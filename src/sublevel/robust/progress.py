@@ -1,0 +1,59 @@
+"""A bar that shows how far things are."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+#: Seconds between two drawings of the bar.
+PAUSE = 0.2
+
+
+class Bar:
+    """How far things are and how long they will take, on standard error.
+
+    Parameters
+    ----------
+    total : number of contexts
+    shown : bool
+        Draw nothing otherwise.
+    """
+
+    def __init__(self, total: int, shown: bool) -> None:
+        self.total, self.shown, self.done = total, shown, 0
+        self.begun, self.drawn = time.monotonic(), -PAUSE
+
+    def __enter__(self) -> Bar:
+        self._draw()
+        return self
+
+    def advance(self, contexts: int) -> None:
+        """So many more contexts are decided."""
+        self.done += contexts
+        passed = time.monotonic() - self.begun
+        if passed - self.drawn >= PAUSE or self.done == self.total:
+            self._draw()
+
+    def __exit__(self, *raised: Any) -> None:
+        if self.shown:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+    def _draw(self) -> None:
+        if not self.shown:
+            return
+        self.drawn = time.monotonic() - self.begun
+        filled = "#" * (20 * self.done // self.total)
+        left = ""
+        if self.done:
+            wait = self.drawn / self.done * (self.total - self.done)
+            left = (
+                f", {wait:.0f} s left"
+                if self.done < self.total
+                else (f" in {self.drawn:.1f} s")
+            )
+        line = f"[{filled:<20}] {self.done}/{self.total} contexts{left}"
+        # Blanks wipe what a longer line left behind.
+        sys.stderr.write(f"\r{line:<70}")
+        sys.stderr.flush()

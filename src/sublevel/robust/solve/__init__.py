@@ -1,0 +1,1 @@
+"""From rows to decisions: conic duals compiled once, or cutting planes."""

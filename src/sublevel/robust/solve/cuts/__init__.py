@@ -1,0 +1,1 @@
+"""Cutting planes: masters, scenarios and the loop between them."""
