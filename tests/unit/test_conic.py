@@ -3,7 +3,7 @@
 import cvxpy as cp
 import pytest
 
-from sublevel.conic import solve_quietly
+from sublevel.conic.maximise import solve_quietly
 
 
 class Stuck:

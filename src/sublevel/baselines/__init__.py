@@ -23,7 +23,7 @@ outcomes weighted by `NearestWeights`, `KernelWeights` or `ForestWeights` (or by
 from .classical import ClassicalEllipsoid
 from .conformal import ConformalEllipsoid
 from .khachiyan import enclosing_ellipsoids
-from .known_outcomes import Clairvoyant
+from .clairvoyant import Clairvoyant
 from .nearest_ellipsoid import NearestEllipsoid
 from .oracle import Oracle
 from .phi_divergence import PhiDivergence

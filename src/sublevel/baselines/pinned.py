@@ -83,7 +83,9 @@ class Columns:
     start: int
     stop: int
     budget_: float = 0.0
-    certificate_: Any = None
+    certificate_: None = None
+    training_marks: None = None
+    calibration_marks: None = None
 
     @property
     def losses_(self) -> tuple[Pinned, ...]:

@@ -64,7 +64,7 @@ class PointPrediction(SetSource):
         """Train the model; a fitted one is left alone."""
         require_rows(X, Y, "PointPrediction.fit")
         model = as_model(self.model)
-        self._seen = None if is_fitted(model) else mark_rows(X, Y)
+        self.training_marks = None if is_fitted(model) else mark_rows(X, Y)
         self.model_ = fit_model(model, X, Y)
         self._columns = frame_columns(Y)
         return self

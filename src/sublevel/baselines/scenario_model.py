@@ -20,7 +20,7 @@ import numpy as np
 from ..checks import Array
 from ..errors import InvalidParameter
 from ..robust import RobustProblem, Uncertain
-from ..robust.modelling.uncertain import uncertain_in
+from ..robust.model.uncertain import uncertain_in
 from .pinned import Columns
 from .weights import Sample
 

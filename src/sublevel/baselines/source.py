@@ -17,7 +17,7 @@ from ..checks import Array
 from ..errors import InvalidParameter, NotCalibrated
 from ..guarantees import Certificate
 from ..loss_set.batch import SetBatch
-from ..loss_set.marks import mark_rows
+from ..loss_set.marks import Hashes, mark_rows
 from ..losses import Loss
 from ..predictions import (
     AnyPrediction,
@@ -47,7 +47,10 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
     certificate_: Certificate
     outcomes_: Outcomes
     names_: tuple[str, ...]
-    _seen: Any = None
+    #: Marks of the rows it learned from; calibrating a policy on them again would void
+    #: its promise. What it calibrates itself is no unit for others.
+    training_marks: Hashes | None = None
+    calibration_marks: Hashes | None = None
 
     @abstractmethod
     def fit(self, X: Any, Y: Any) -> Any:
@@ -112,8 +115,7 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
         """Outcome vectors, shape (n, m); their columns are remembered."""
         owner = f"{type(self).__name__}.fit"
         require_rows(X, Y, owner)
-        # Calibrating a policy on these rows again would void its promise.
-        self._seen = mark_rows(X, Y)
+        self.training_marks = mark_rows(X, Y)
         self.outcomes_ = read_outcomes(Y, labels)
         self.names_ = self.outcomes_.names(column_names(Y))
         return self.outcomes_.encode(Y, owner)

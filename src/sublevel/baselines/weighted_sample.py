@@ -9,14 +9,13 @@ they hold at every scenario of positive weight, or in weighted mean, as asked fo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ..checks import as_matrix
 from ..errors import InvalidParameter
 from ..predictions import count_rows
 from ..robust import Decisions
-from .known_outcomes import Judged
+from .clairvoyant import Judged
 from .scenario_model import ScenarioModel, scenario_model
 
 #: What an uncertain constraint must do.
@@ -83,9 +82,10 @@ class WeightedSample(Judged):
                 f"uncertain parameter, got {sample.outcomes.shape[2]}."
             )
         model, policy = self._model(sample.weights.shape[1])
-        found = policy.decide(model.table(sample), n_jobs=n_jobs, progress=progress)
+        table = model.table(sample)
+        decisions = policy.decide(table, n_jobs=n_jobs, progress=progress)
         index = X.index if hasattr(X, "iloc") else None
-        return replace(self._own(found), certificate={key: None}, index=index)
+        return self._own(decisions, index=index)
 
     def _model(self, count: int) -> tuple[ScenarioModel, Any]:
         if count not in self._models:

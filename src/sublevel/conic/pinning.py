@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..checks import Array
@@ -32,21 +33,20 @@ def pinned(program: ConeProgram) -> Pins:
     """
     lower, upper = np.full(program.width, -np.inf), np.full(program.width, np.inf)
     single = np.bincount(program.indices, minlength=program.height) == 1
-    last = program.size - 1
     entries = np.flatnonzero(single[program.indices])
-    kinds = np.concatenate(
-        [np.full(rows_of(k, s), k, dtype="<U6") for k, s in program.cones] or [[]]
+    row, column = program.indices[entries], program.columns[entries]
+    kind = np.repeat(
+        [k for k, _ in program.cones], [rows_of(k, s) for k, s in program.cones]
     )
-    for entry in entries.tolist():
-        row, column = int(program.indices[entry]), int(program.columns[entry])
-        slope, right = _constant(program.A, entry, last), _constant(program.b, row, last)
-        if not slope or right is None or kinds[row] not in ("zero", "nonneg"):
-            continue
-        end = right / slope
-        if kinds[row] == "zero" or slope < 0:
-            lower[column] = max(lower[column], end)
-        if kinds[row] == "zero" or slope > 0:
-            upper[column] = min(upper[column], end)
+    slope, fixed_slope = _constants(program.A)
+    right, fixed_right = _constants(program.b)
+    use = fixed_slope[entries] & fixed_right[row] & (slope[entries] != 0)
+    use &= np.isin(kind[row], ("zero", "nonneg"))
+    row, column, slope = row[use], column[use], slope[entries][use]
+    ends, equal = right[row] / slope, kind[row] == "zero"
+    low, high = equal | (slope < 0), equal | (slope > 0)
+    np.maximum.at(lower, column[low], ends[low])
+    np.minimum.at(upper, column[high], ends[high])
     columns = np.flatnonzero(np.isfinite(lower) & (lower == upper))
     return Pins(columns, lower[columns])
 
@@ -77,12 +77,14 @@ def without(program: ConeProgram, pins: Pins) -> ConeProgram:
     )
 
 
-def _constant(table: sp.csr_array, row: int, last: int) -> float | None:
-    """A number of the table if it depends on no slot; 0.0 where there is none."""
-    at = slice(*table.indptr[[row, row + 1]])
-    if (table.indices[at] != last).any():
-        return None
-    return float(table.data[at].sum())
+def _constants(table: sp.csr_array) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The constant part of a table's rows, and whether that is all there is of them."""
+    last = table.shape[1] - 1
+    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    constant = table.indices == last
+    values = np.bincount(rows[constant], table.data[constant], table.shape[0])
+    moved = np.bincount(rows[~constant], minlength=table.shape[0])
+    return np.asarray(values), np.asarray(moved == 0)
 
 
 def _right(program: ConeProgram, values: Array) -> sp.csr_array:

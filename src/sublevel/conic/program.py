@@ -44,7 +44,7 @@ class Uncompilable(Exception):
     """One program cannot serve every context; the message says why."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConeProgram:
     """The program and how its data follow from the slots.
 
@@ -94,7 +94,7 @@ class ConeProgram:
         """Length of the slot vector, the constant one at its end included."""
         return int(self.q.shape[1])
 
-    @property
+    @cached_property
     def columns(self) -> Indices:
         """Column of each entry of A's pattern."""
         return np.repeat(np.arange(self.width), np.diff(self.indptr))
@@ -136,7 +136,7 @@ class ConeProgram:
             pairs,
         )
 
-    @property
+    @cached_property
     def P_pattern(self) -> tuple[Indices, Indices, Indices]:
         """Which of P_where are in the upper triangle, and that pattern by column."""
         column, row = np.divmod(self.P_where, self.width)

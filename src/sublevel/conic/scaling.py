@@ -7,8 +7,10 @@ the objective are therefore measured in units of their own,
     A' = E A D,   b' = E b / s,   q' = t s D q,   P' = t s^2 D P D,   x = s D x',
 
 with E, D, s, t powers of two (so that nothing is rounded) that bring the logarithms of
-all entries, right-hand side and objective included, as near to zero as possible in the
-least-squares sense. Rows of one cone share a unit, with one exception. CVXPY writes
+all entries, right-hand side and objective included, as near to zero as possible. Sizes
+of the logarithms are added up, not their squares, so that a few odd numbers (what is
+left of terms that cancelled, a bound far away) do not spoil the units of all others.
+Rows of one cone share a unit, with one exception. CVXPY writes
 x^2 <= t y as the second-order cone (y + t, y - t, 2 x), and such a cone is the same if y
 is multiplied and t divided by a number: that number is chosen too.
 
@@ -19,18 +21,20 @@ the context alone, never on its neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from ..checks import Array
-from .program import ConeProgram, Indices, ProgramData, Varying, rows_of, whole
+from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 
 #: Numbers between one over this and this are left as they are.
 ORDINARY = 64.0
 #: Passes over rows and columns; the exponents are rounded afterwards.
-SWEEPS = 8
+SWEEPS = 12
+#: Exponent from which on a number counts by its size, not by its square.
+FAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -74,15 +78,18 @@ class Scaling:
 
 
 def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
-    """Contexts whose numbers are not all near one, shape (n,)."""
-    q = Varying(data.q.base[:-1], data.q.where, data.q.values)
-    if len(q.where) and q.where[-1] == len(q.base):
-        q = Varying(q.base, q.where[:-1], q.values[:, :-1])
+    """Contexts in which a row, a column, a right-hand side or the objective is not of
+    ordinary size, shape (n,).
+
+    A small coefficient beside ordinary ones is no matter.
+    """
+    layout = layout_of(data.program)
+    A, b = np.abs(data.A.rows()), np.abs(data.b.rows())
+    q = np.abs(data.q.rows()[:, :-1])
+    sizes = [layout.row_max(A), layout.column_max(A), b, _largest(q)]
     odd = np.zeros(len(data), dtype=bool)
-    for block in (data.P, q, data.A, data.b):
-        fixed = np.ones(len(block.base), dtype=bool)
-        fixed[block.where] = False
-        odd |= _odd(block.base[fixed]).any() | _odd(block.values).any(axis=1)
+    for size in sizes:
+        odd |= ((size > ORDINARY) | ((size < 1 / ORDINARY) & (size > 0))).any(axis=1)
     return odd
 
 
@@ -95,25 +102,30 @@ def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
         Solutions in other units: their sizes say what the columns' units are.
     """
     program, n = data.program, len(data)
-    layout = _Layout(program)
+    layout = layout_of(program)
     A, b = _logs(data.A.rows()), _logs(data.b.rows())
     q = _logs(data.q.rows()[:, :-1])
     e, h = np.zeros((n, layout.groups)), np.zeros((n, layout.pairs))
     d = np.zeros((n, program.width)) if solutions is None else _sizes(solutions)
     s, t = np.zeros((n, 1)), np.zeros((n, 1))
+    weigh_A, weigh_b, weigh_q = (np.isfinite(x).astype(float) for x in (A, b, q))
     for _ in range(SWEEPS):
         tilted_A = A + d[:, program.columns] + layout.tilt_entries(h)
         tilted_b = b - s + layout.tilt_right(h)
-        e = -layout.row_mean(tilted_A, tilted_b)
+        e = -layout.row_mean(tilted_A, weigh_A, tilted_b, weigh_b)
+        off_A, off_b = tilted_A + e[:, layout.of_entry], tilted_b + e[:, layout.of_row]
         if layout.pairs:
-            h = h - layout.pair_mean(
-                tilted_A + e[:, layout.of_entry], tilted_b + e[:, layout.of_row]
-            )
+            step = layout.pair_mean(off_A, weigh_A, off_b, weigh_b)
+            h = h - step
+            off_A = off_A - layout.tilt_entries(step)
+            off_b = off_b - layout.tilt_right(step)
         if solutions is None:
-            left = A + layout.tilt_entries(h) + e[:, layout.of_entry]
-            d = -layout.column_mean(left, q + t)
-            s = _row_mean(b + layout.tilt_right(h) + e[:, layout.of_row])
-        t = -_row_mean(q + d)
+            left = off_A - d[:, program.columns]
+            d = -layout.column_mean(left, weigh_A, q + t, weigh_q)
+            s = s + _row_mean(off_b, weigh_b)
+            off_A = left + d[:, program.columns]
+        t = -_row_mean(q + d, weigh_q)
+        weigh_A, weigh_b, weigh_q = map(_weight, (off_A, off_b, q + d + t))
     e, h, d, s, t = (np.round(each) for each in (e, h, d, s, t))
     return Scaling(
         e[:, layout.of_entry] + layout.tilt_entries(h),
@@ -124,41 +136,92 @@ def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
     )
 
 
-class _Layout:
+class Layout:
     """Which entries share a unit, and which may trade theirs against one another."""
 
     def __init__(self, program: ConeProgram) -> None:
         self.of_row = row_groups(program.cones)
         self.of_entry = self.of_row[program.indices]
         self.groups = int(self.of_row.max(initial=-1)) + 1
-        entry, row, sign_entry, sign_row, self.pairs = program.hyperbolic
-        self._tilt_entries = _table(entry, sign_entry, self.pairs)
-        self._tilt_right = _table(row, sign_row, self.pairs)
-        self._by_entry = _sums(self.of_entry, self.groups)
-        self._by_row = _sums(self.of_row, self.groups)
-        self._by_column = _sums(program.columns, program.width)
+        entry, row, self._sign_entry, self._sign_row, self.pairs = program.hyperbolic
+        self._pair_entry, self._pair_row = entry, row
+        self._by_entry = _Groups(self.of_entry, self.groups)
+        self._by_row = _Groups(self.of_row, self.groups)
+        self._by_column = _Groups(program.columns, program.width)
+        self._rows = _Groups(program.indices, program.height)
+        if self.pairs:
+            self._of_pair_entry = _Groups(entry, self.pairs)
+            self._of_pair_row = _Groups(row, self.pairs)
 
-    def tilt_entries(self, h: Array) -> Array:
+    def tilt_entries(self, h: Array) -> Array | float:
         """What the pairs' exponents are worth at each entry of A, shape (n, entries)."""
-        return np.asarray((self._tilt_entries @ h.T).T)
+        return h[:, self._pair_entry] * self._sign_entry if self.pairs else 0.0
 
-    def tilt_right(self, h: Array) -> Array:
+    def tilt_right(self, h: Array) -> Array | float:
         """The same for the right-hand side, shape (n, rows)."""
-        return np.asarray((self._tilt_right @ h.T).T)
+        return h[:, self._pair_row] * self._sign_row if self.pairs else 0.0
 
-    def row_mean(self, A: Array, b: Array) -> Array:
-        """Mean exponent of each group of rows, shape (n, groups)."""
-        return _mean(((self._by_entry, A), (self._by_row, b)))
+    def row_max(self, A: Array) -> Array:
+        """Largest entry of each row, shape (n, rows)."""
+        return self._rows.largest(A)
 
-    def column_mean(self, A: Array, q: Array) -> Array:
-        """Mean exponent of each column and its cost, shape (n, nx)."""
-        whole = sp.eye_array(q.shape[1], format="csr")
-        return _mean(((self._by_column, A), (whole, q)))
+    def column_max(self, A: Array) -> Array:
+        """Largest entry of each column, shape (n, nx)."""
+        return self._by_column.largest(A)
 
-    def pair_mean(self, A: Array, b: Array) -> Array:
-        """Mean exponent of y less that of t, halved, of each pair: (n, pairs)."""
-        parts = ((self._tilt_entries.T.tocsr(), A), (self._tilt_right.T.tocsr(), b))
-        return _mean(parts)
+    def row_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
+        """Weighted mean exponent of each group of rows, shape (n, groups)."""
+        total = self._by_entry.sums(_terms(A, of_A)) + self._by_row.sums(_terms(b, of_b))
+        return _over(total, self._by_entry.sums(of_A) + self._by_row.sums(of_b))
+
+    def column_mean(self, A: Array, of_A: Array, q: Array, of_q: Array) -> Array:
+        """Weighted mean exponent of each column and its cost, shape (n, nx)."""
+        total = self._by_column.sums(_terms(A, of_A)) + _terms(q, of_q)
+        return _over(total, self._by_column.sums(of_A) + of_q)
+
+    def pair_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
+        """Weighted mean exponent of y less that of t, of each pair: (n, pairs)."""
+        own_A, own_b = of_A * np.abs(self._sign_entry), of_b * np.abs(self._sign_row)
+        total = self._of_pair_entry.sums(_terms(A, own_A) * self._sign_entry)
+        total = total + self._of_pair_row.sums(_terms(b, own_b) * self._sign_row)
+        count = self._of_pair_entry.sums(own_A) + self._of_pair_row.sums(own_b)
+        return _over(total, count)
+
+
+def layout_of(program: ConeProgram) -> Layout:
+    """The layout of a program, made once."""
+    if program not in _LAYOUTS:
+        _LAYOUTS[program] = Layout(program)
+    return _LAYOUTS[program]
+
+
+_LAYOUTS: WeakKeyDictionary[ConeProgram, Layout] = WeakKeyDictionary()
+
+
+class _Groups:
+    """Sums and largest values of the entries of each group."""
+
+    def __init__(self, group: Indices, size: int) -> None:
+        self.size, order = int(size), np.argsort(group, kind="stable")
+        # Most patterns come sorted, and then need no copy.
+        self._order = None if (order == np.arange(len(order))).all() else order
+        sorted_groups = group[order]
+        self._hit, self._first = np.unique(sorted_groups, return_index=True)
+
+    def sums(self, values: Array) -> Array:
+        """Shape (n, groups), 0 where a group is empty."""
+        return self._reduced(np.add, values)
+
+    def largest(self, values: Array) -> Array:
+        """The same with the largest value."""
+        return self._reduced(np.maximum, values)
+
+    def _reduced(self, function: np.ufunc, values: Array) -> Array:
+        result = np.zeros((len(values), self.size))
+        if len(self._hit):
+            ordered = values if self._order is None else values[:, self._order]
+            result[:, self._hit] = function.reduceat(ordered, self._first, axis=1)
+        return result
 
 
 def row_groups(cones: tuple[tuple[str, float], ...]) -> Indices:
@@ -172,39 +235,27 @@ def row_groups(cones: tuple[tuple[str, float], ...]) -> Indices:
     return np.concatenate(numbers)
 
 
-def _table(pair: Indices, sign: Array, pairs: int) -> sp.csr_array:
-    """Sparse (entries, pairs): the sign with which an entry answers to its pair."""
-    where = np.flatnonzero(sign)
-    shape = (len(sign), pairs)
-    return sp.csr_array((sign[where], (where, pair[where])), shape=shape)
+def _terms(values: Array, weights: Array) -> Array:
+    return np.where(weights > 0, weights * values, 0.0)
 
 
-def _sums(group: Indices, size: int) -> sp.csr_array:
-    entries = np.arange(len(group))
-    shape = (int(size), len(group))
-    return sp.csr_array((np.ones(len(group)), (group, entries)), shape=shape)
+def _over(total: Array, count: Array) -> Array:
+    return np.asarray(total / np.where(count > 0, count, 1.0))
 
 
-def _mean(parts: tuple[tuple[sp.csr_array, Array], ...]) -> Array:
-    """Signed mean of the finite values of each group, 0 without any."""
-    total, count = 0.0, 0.0
-    for table, values in parts:
-        finite = np.isfinite(values)
-        total = total + (table @ np.where(finite, values, 0.0).T).T
-        count = count + (abs(table) @ finite.T.astype(float)).T
-    return np.asarray(total / np.maximum(count, 1.0))
+def _largest(values: Array) -> Array:
+    return np.asarray(values.max(axis=1, keepdims=True, initial=0.0))
 
 
-def _row_mean(values: Array) -> Array:
-    """Mean of the finite values of each context, 0 without any: shape (n, 1)."""
-    finite = np.isfinite(values)
-    total = np.where(finite, values, 0.0).sum(axis=1, keepdims=True)
-    return np.asarray(total / np.maximum(finite.sum(axis=1, keepdims=True), 1))
+def _row_mean(values: Array, weights: Array) -> Array:
+    """Weighted mean of the finite values of each context, 0 without any: (n, 1)."""
+    total = _terms(values, weights).sum(axis=1, keepdims=True)
+    return _over(total, weights.sum(axis=1, keepdims=True))
 
 
-def _odd(values: Array) -> npt.NDArray[np.bool_]:
-    size = np.abs(values)
-    return (size > ORDINARY) | ((size < 1 / ORDINARY) & (size > 0))
+def _weight(off: Array) -> Array:
+    """Weights that make a sum of squares one of sizes, for what is far off."""
+    return np.where(np.isfinite(off), 1 / np.maximum(1.0, np.abs(off) / FAR), 0.0)
 
 
 def _logs(values: Array) -> Array:

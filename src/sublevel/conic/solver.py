@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .program import ConeProgram, ProgramData, Varying
-from .scaling import extraordinary, scale
+from .program import ConeProgram, Indices, ProgramData, Varying
+from .optimality import is_optimal
+from .scaling import Scaling, extraordinary, scale
 
 #: What a solver can say of a context; arrays hold positions in this list.
 STATUSES = ("optimal", "infeasible", "unbounded", "solver_failed")
@@ -78,15 +79,16 @@ class Solver(Protocol):
 
 
 class Solution(NamedTuple):
-    """Status, point, value and dual value of one context."""
+    """Status, point, multipliers, value and dual value of one context."""
 
     status: int
     x: Any
+    z: Any
     objective: float
     bound: float
 
 
-NOTHING = Solution(FAILED, None, np.nan, np.nan)
+NOTHING = Solution(FAILED, None, None, np.nan, np.nan)
 
 
 class Clarabel:
@@ -122,67 +124,114 @@ class Clarabel:
     def _solve(self, data: ProgramData, odd: bool) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
         scaling = scale(data) if odd else None
-        solved = _run(data if scaling is None else scaling.apply(data), self.careful)
-        if scaling is not None:
-            solved = Solutions(
-                solved.status,
-                scaling.points(solved.x),
-                scaling.values(solved.objective),
-                scaling.values(solved.bound),
-            )
+        solved = _in_units(data, scaling, self.careful)
         if not self.careful:
             return solved
-        return _again(data, solved)
+        if scaling is not None:
+            # As it is written, where no units were of help.
+            lost = np.flatnonzero(solved.status == FAILED)
+            if lost.size:
+                _replace(solved, lost, _in_units(data.at(lost), None, careful=True))
+        for _ in range(2):
+            rows = np.flatnonzero(np.isfinite(solved.x).all(axis=1))
+            if not rows.size:
+                break
+            # Once more in units that the first solutions suggest.
+            part = data.at(rows)
+            units = scale(part, solved.x[rows])
+            _replace(solved, rows, _in_units(part, units, careful=True))
+            if (solved.status[rows] == OPTIMAL).all():
+                break
+        solved.x[solved.status != OPTIMAL] = np.nan
+        return solved
 
 
-def _again(data: ProgramData, first: Solutions) -> Solutions:
-    """Solved once more in units that the first solutions suggest, where that helps."""
-    rows = np.flatnonzero(np.isfinite(first.x).all(axis=1))
-    if not rows.size:
-        return first
-    part = data.at(rows)
-    scaling = scale(part, first.x[rows])
-    second = _run(scaling.apply(part), careful=True)
-    better = rows[second.status == OPTIMAL]
-    take = np.flatnonzero(second.status == OPTIMAL)
-    for name, values in (
-        ("status", second.status),
-        ("x", scaling.points(second.x)),
-        ("objective", scaling.values(second.objective)),
-        ("bound", scaling.values(second.bound)),
-    ):
-        getattr(first, name)[better] = values[take]
-    return first
+def _in_units(data: ProgramData, scaling: Scaling | None, careful: bool) -> Solutions:
+    solved = _run(data if scaling is None else scaling.apply(data), careful)
+    if scaling is None:
+        return solved
+    bound = np.full(len(data), np.nan) if solved.bound is None else solved.bound
+    return Solutions(
+        solved.status,
+        scaling.points(solved.x),
+        scaling.values(solved.objective),
+        scaling.values(bound),
+    )
+
+
+def _replace(solved: Solutions, rows: Indices, other: Solutions) -> None:
+    """Write other solutions over some rows, where they are better than none."""
+    some = np.isfinite(other.x).all(axis=1) & (solved.status[rows] != OPTIMAL)
+    good = np.flatnonzero((other.status == OPTIMAL) | some)
+    at = rows[good]
+    solved.status[at], solved.x[at] = other.status[good], other.x[good]
+    solved.objective[at] = other.objective[good]
+    if solved.bound is not None and other.bound is not None:
+        solved.bound[at] = other.bound[good]
 
 
 def _run(data: ProgramData, careful: bool) -> Solutions:
-    n, width = len(data), data.program.width
-    status = np.full(n, FAILED)
-    x, value = np.full((n, width), np.nan), np.full(n, np.nan)
-    bound = value.copy()
-    for i, one in _carefully(data) if careful else _alive(data):
-        status[i], point, value[i], bound[i] = one
+    if careful:
+        return _carefully(data)
+    program = data.program
+    status, x, z, value, bound = _room(len(data), program)
+    for i, one in _alive(data):
+        status[i], point, multipliers, value[i], bound[i] = one
         if point is not None:
-            x[i] = point
+            x[i], z[i] = point, multipliers
+    status[(status == OPTIMAL) & ~is_optimal(data, x, z)] = FAILED
     return Solutions(status, x, value, bound)
 
 
-def _carefully(data: ProgramData) -> Iterator[tuple[int, Solution]]:
+def _room(n: int, program: ConeProgram) -> Any:
+    nan = np.full(n, np.nan)
+    x, z = np.full((n, program.width), np.nan), np.full((n, program.height), np.nan)
+    return np.full(n, FAILED), x, z, nan, nan.copy()
+
+
+#: How a careful solver goes about it, in turn: whether to presolve, whether to let
+#: Clarabel choose units once more, how far a step may go, and how many digits to aim at.
+_TRIES = (
+    (True, False, 0.99, AIM),
+    (True, True, 0.99, AIM),
+    (False, True, 0.9, AIM),
+    (True, True, 0.99, CONTENT),
+    (True, True, 0.9, CONTENT),
+)
+
+
+def _carefully(data: ProgramData) -> Solutions:
+    status, x, z, value, bound = _room(len(data), data.program)
     for i in range(len(data)):
-        best = NOTHING
-        for presolve, step in ((True, 0.99), (False, 0.9)):
-            best = _once(data, i, presolve, step)
-            if best.status != FAILED:
-                break
-        yield i, best
+        here, claims = data.at([i]), []
+        for way in _TRIES:
+            one = _once(data, i, *way)
+            if one.status == OPTIMAL:
+                _, x[i], z[i], value[i], bound[i] = one
+                if is_optimal(here, x[[i]], z[[i]])[0]:
+                    status[i] = OPTIMAL
+                    break
+            elif one.status != FAILED:
+                # That there is no solution is believed when it is said twice.
+                claims.append(one.status)
+                if claims.count(one.status) > 1:
+                    status[i] = one.status
+                    break
+        # What was not good enough stays: its sizes may suggest better units.
+        if status[i] == FAILED and claims:
+            status[i] = claims[0]
+    return Solutions(status, x, value, bound)
 
 
-def _once(data: ProgramData, i: int, presolve: bool, step: float) -> Solution:
+def _once(
+    data: ProgramData, i: int, presolve: bool, units: bool, step: float, aim: float
+) -> Solution:
     """One context from scratch, whatever happens."""
     try:
         settings = _settings()
         settings.presolve_enable = settings.chordal_decomposition_enable = presolve
-        settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = AIM
+        settings.equilibrate_enable = units
+        settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = aim
         settings.max_step_fraction = step
         return _read(_build(data, i, settings).solve())
     except BaseException as error:
@@ -236,8 +285,8 @@ def _read(solved: Any) -> Solution:
         good = max(solved.r_prim, solved.r_dual, off) <= CONTENT
         code = OPTIMAL if good else FAILED
     if code != OPTIMAL:
-        return Solution(FAILED if code is None else code, None, np.nan, np.nan)
-    return Solution(OPTIMAL, solved.x, solved.obj_val, solved.obj_val_dual)
+        return Solution(FAILED if code is None else code, None, None, np.nan, np.nan)
+    return Solution(OPTIMAL, solved.x, solved.z, solved.obj_val, solved.obj_val_dual)
 
 
 def _updates(data: ProgramData) -> Iterator[dict[str, Any]]:

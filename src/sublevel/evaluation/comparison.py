@@ -229,14 +229,14 @@ class _Timed:
 
 def _half_width(policy: Any, X: Any, Y: Any) -> float:
     """Mean half-width of a policy's sets, averaged over its uncertain parameters."""
-    if not hasattr(policy, "_sources"):
+    keys = getattr(policy, "keys", None)
+    if keys is None:
         return float("nan")
-    keys, found = list(policy.problem.uncertainty), []
-    for key, source in zip(keys, policy._sources(), strict=True):
-        name = ", ".join(parameter.name() for parameter in key)
-        given = Y[name] if isinstance(Y, dict) else Y
-        found.append(_one_half_width(source, X, given))
-    return float(np.mean(found))
+    widths = [
+        _one_half_width(key.source, X, Y[key.name] if isinstance(Y, dict) else Y)
+        for key in keys
+    ]
+    return float(np.mean(widths))
 
 
 def _one_half_width(source: Any, X: Any, Y: Any) -> float:

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from ..conic import maximise
+from ..conic.maximise import maximise
 from ..errors import InvalidParameter
 
 

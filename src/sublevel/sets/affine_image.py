@@ -15,7 +15,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, as_matrix, as_vector
-from ..conic import maximise
+from ..conic.maximise import maximise
 from ..errors import EmptySet, InvalidParameter
 from .base import UncertaintySet
 

@@ -16,7 +16,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, as_outcomes, as_vector
-from ..conic import maximise
+from ..conic.maximise import maximise
 from ..errors import InvalidParameter, Unbounded
 from .uniform import hit_and_run, middle, polar_volume
 

@@ -17,7 +17,7 @@ from cvxpy.constraints.nonpos import Inequality
 from cvxpy.constraints.zero import Equality
 
 from ..checks import Array
-from ..conic import maximise
+from ..conic.maximise import maximise
 from ..errors import EmptySet, InvalidParameter
 from .base import TOLERANCE, UncertaintySet
 from .members import as_sets_of_one_dim, is_empty

@@ -8,10 +8,9 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
+from ..robust.judge.ruler import has_failed, is_decided
 from .contract import require
 
-#: Statuses that come with a decision to use.
-_DECIDED = ("optimal", "fallback")
 
 
 def check_policy(policy: Any, X: Any, Y: Any, tol: float = 1e-6) -> None:
@@ -41,8 +40,8 @@ def check_policy(policy: Any, X: Any, Y: Any, tol: float = 1e-6) -> None:
     decisions = policy.decide(X)
     _check_shapes(decisions, len(X))
     _check_each_for_itself(policy, X, decisions, tol)
-    found = policy.evaluate(X, Y)
-    _check_evaluation(policy, decisions, found, tol)
+    evaluation = policy.evaluate(X, Y)
+    _check_evaluation(policy, decisions, evaluation, tol)
 
 
 def _check_shapes(decisions: Any, n: int) -> None:
@@ -71,23 +70,26 @@ def _check_each_for_itself(policy: Any, X: Any, decisions: Any, tol: float) -> N
     )
 
 
-def _check_evaluation(policy: Any, decisions: Any, found: Any, tol: float) -> None:
-    n, decided = len(decisions), np.isin(found.status, _DECIDED)
-    require((found.status == decisions.status).all(), "evaluate decides as decide does")
-    require(len(found.violated) == n, "evaluate looks at every context")
-    require(not found.violated[~decided].any(), "no decision, no violation")
-    same = _close(found.certified, decisions.objective, tol)
+def _check_evaluation(policy: Any, decisions: Any, evaluation: Any, tol: float) -> None:
+    n, decided = len(decisions), is_decided(evaluation.status)
+    require((evaluation.status == decisions.status).all(), "evaluate decides as decide does")
+    require(len(evaluation.violated) == n, "evaluate looks at every context")
+    absent = ~decided & ~has_failed(evaluation.status)
+    require(not evaluation.violated[absent].any(), "no decision, no violation")
+    require((evaluation.decided == decided).all(), "decided means one thing")
+    certified = np.where(decided, decisions.objective, np.nan)
+    same = _close(evaluation.certified, certified, tol)
     require(same, "what is evaluated is what was certified")
-    share = abs(found.violation - float(np.mean(found.violated))) <= 1e-12
+    share = abs(evaluation.violation - float(np.mean(evaluation.violated))) <= 1e-12
     require(share, "violation is the share of contexts violated")
-    low, high = found.interval
-    require(low <= found.violation <= high, "the interval holds the violation")
+    low, high = evaluation.interval
+    require(low <= evaluation.violation <= high, "the interval holds the violation")
     sense = 1.0 if isinstance(policy.problem.objective, cp.Minimize) else -1.0
-    worse = sense * (found.realised - found.certified)
-    scale = 10 * tol * (1 + np.abs(found.certified))
+    worse = sense * (evaluation.realised - evaluation.certified)
+    scale = 10 * tol * np.fmax(np.abs(evaluation.certified), np.abs(evaluation.realised))
     broken = np.isfinite(worse) & (np.nan_to_num(worse) > scale)
     require(
-        np.asarray(found.violated)[broken].all(),
+        np.asarray(evaluation.violated)[broken].all(),
         "an objective worse than certified is a violation",
     )
 
@@ -101,4 +103,5 @@ def _equal(one: tuple[Any, Any], other: tuple[Any, Any], tol: float) -> bool:
 
 
 def _close(one: Array, other: Array, tol: float) -> bool:
-    return bool(np.allclose(one, other, rtol=tol, atol=tol, equal_nan=True))
+    size = np.nanmax(np.abs(one), initial=0.0)
+    return bool(np.allclose(one, other, rtol=tol, atol=tol * size, equal_nan=True))

@@ -12,7 +12,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from ..conic import maximise
+from ..conic.maximise import maximise
 from ..epigraph import Epigraph
 from ..errors import EmptySet
 from ..predictions import AnyPrediction, JointPrediction, LabelPrediction, Prediction

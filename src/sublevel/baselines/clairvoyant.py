@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
@@ -13,15 +12,17 @@ from ..checks import Array, as_matrix
 from ..errors import InvalidParameter
 from ..predictions import count_rows
 from ..robust import Decisions, RobustProblem
-from ..robust.calibrating.evaluation import Evaluation, clairvoyant, evaluate_on
-from ..robust.calibrating.known import Known
+from ..robust.clairvoyant import clairvoyant
+from ..robust.evaluating import evaluation_of
+from ..evaluation import Evaluation
+from ..robust.judge.tape import flat
 from .pinned import Columns
 
 
 class Judged(ABC):
     """What a policy of another kind needs to be evaluated like a Policy."""
 
-    problem: Any
+    problem: RobustProblem
 
     @abstractmethod
     def decide(
@@ -46,21 +47,28 @@ class Judged(ABC):
                 f"{owner}: X and Y must have as many rows, got {count_rows(X)} and "
                 f"{len(vectors[0])}."
             )
-        known = Known(list(self.problem.uncertainty), [], [], vectors)
         best = clairvoyant(self.problem, vectors, n_jobs)
-        return evaluate_on(self, self._seen(X, Y), known, best, n_jobs)
+        return evaluation_of(self, self._seen(X, Y), vectors, best, n_jobs)
 
     def _seen(self, X: Any, Y: Any) -> Any:
         """What the policy decides by."""
         del Y
         return X
 
-    def _own(self, decisions: Decisions) -> Decisions:
+    def _own(
+        self, decisions: Decisions, certificate: Any = None, index: Any = None
+    ) -> Decisions:
         """The decisions, without variables and outcomes that are not the user's."""
-        model = cp.Problem(self.problem.objective, self.problem.constraints)
-        known = {variable.id for variable in model.variables()}
-        kept = {name: v for name, v in decisions.variables.items() if name.id in known}
-        return replace(decisions, variables=kept, outcomes={})
+        layout = self.problem.prepared().layout
+        arrays = layout.room(decisions.status)
+        by_id = {name.id: values for name, values in decisions.variables.items()}
+        parts = [flat(by_id[name.id]) for name in layout.variables]
+        arrays.values[:] = np.hstack([np.zeros((len(decisions), 0)), *parts])
+        arrays.objective[:], arrays.bound[:] = decisions.objective, decisions.bound
+        arrays.gap[:] = decisions.audit.gap
+        # Nothing is protected against, so nothing is audited but the model at hand.
+        arrays.slack[:] = arrays.violations[:] = 0.0
+        return Decisions(arrays, layout, certificate, index)
 
 
 class Clairvoyant(Judged):
@@ -83,7 +91,7 @@ class Clairvoyant(Judged):
     array([0.4, 0.3])
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: RobustProblem) -> None:
         self.problem = problem
         widths = [sum(p.size for p in key) for key in problem.uncertainty]
         ends = np.cumsum(widths).tolist()
@@ -92,8 +100,8 @@ class Clairvoyant(Judged):
             key: Columns(end - width, end)
             for key, width, end in zip(problem.uncertainty, widths, ends, strict=True)
         }
-        known = RobustProblem(problem.objective, problem.constraints, points)
-        self._policy = known.compile()
+        knowing = RobustProblem(problem.objective, problem.constraints, points)
+        self._policy = knowing.compile()
 
     def decide(
         self, X: Any, n_jobs: int | None = None, progress: bool = False
@@ -103,8 +111,8 @@ class Clairvoyant(Judged):
         For several uncertain parameters X is a dict by name.
         """
         table = np.hstack(self._vectors(X, "Clairvoyant.decide"))
-        found = self._policy.decide(table, n_jobs=n_jobs, progress=progress)
-        return self._own(found)
+        decisions = self._policy.decide(table, n_jobs=n_jobs, progress=progress)
+        return self._own(decisions)
 
     def _seen(self, X: Any, Y: Any) -> Any:
         del X
@@ -127,5 +135,5 @@ class Clairvoyant(Judged):
 
 def _columns(Y: Any) -> Any:
     """Outcomes of one component may come without a second axis."""
-    found = np.asarray(Y, dtype=float)
-    return found[:, None] if found.ndim == 1 else found
+    columns = np.asarray(Y, dtype=float)
+    return columns[:, None] if columns.ndim == 1 else columns
