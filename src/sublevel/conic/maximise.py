@@ -19,6 +19,7 @@ from .canonical import cone_program
 from .pinning import pinned, without
 from .program import fill
 from .solver import STATUSES, Clarabel
+from .substitution import substituted_problem
 
 #: Options a solver is tried with, in turn: near the boundary of an exponential cone
 #: Clarabel may get stuck with its usual steps and not with shorter ones.
@@ -82,14 +83,11 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
 
     Its parameters keep their values. Where no digits come of it, more are asked for.
     """
-    labels = {p.id: f"ordinary.{k}" for k, p in enumerate(problem.parameters())}
-    program = cone_program(problem, labels)
-    slots = np.zeros(program.size)
-    slots[-1] = 1.0
-    for parameter in problem.parameters():
-        slot = program.slots.get(labels[parameter.id])
-        if slot is not None:
-            slots[slot] = np.ravel(parameter.value, order="F")
+    values = {p.id: p.value for p in problem.parameters()}
+    if values:
+        problem = substituted_problem(problem, values)
+    program = cone_program(problem, {})
+    slots = np.ones(1)
     pins = pinned(program)
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
     data = fill(without(program, pins), slots, {})
@@ -153,7 +151,7 @@ def maximise_expression(
         raise SolverFailed(
             f"The solver stopped with status {status!r} on the worst case over {owner}."
         )
-    value = np.asarray(problem.objective.value).item()
+    value = np.asarray(aim.value).item()
     return float(value), np.asarray(outcome.value, dtype=float)
 
 

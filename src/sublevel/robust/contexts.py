@@ -16,7 +16,9 @@ import numpy as np
 
 from ..conic.program import Indices
 from ..errors import InvalidParameter
+from ..guarantees import Calibration
 from ..loss_set.batch import Batch, SetBatch
+from ..loss_set.source import SetSource
 from ..losses import Loss
 from ..predictions import (
     AnyPrediction,
@@ -126,9 +128,12 @@ class ContextSets:
         source = key.predicted
         assert source is not None
         if isinstance(given, PREDICTIONS):
-            batch: Batch = predicted_sets(losses, source.budget_, given[rows])
+            batch: Batch = predicted_sets(losses, common_budget(source), given[rows])
         else:
             batch = source.predict_set(take_rows(given, rows))
+        if not losses:
+            # Oracles of the user's own, checked where they are asked.
+            return batch
         parts = batch.parts
         if parts[0].prediction.width != key.size:
             raise InvalidParameter(
@@ -170,11 +175,21 @@ class ContextSets:
         return None
 
 
+def common_budget(source: SetSource) -> float | None:
+    """The budget of all contexts, or None where it differs between them."""
+    calibration = getattr(source, "calibration_", None)
+    if calibration is not None and not isinstance(calibration, Calibration):
+        # A weighted budget is that of a typical context only.
+        return None
+    budget = getattr(source, "budget_", None)
+    return float(budget) if isinstance(budget, float | int) else None
+
+
 def predicted_sets(
-    losses: tuple[Loss, ...], budget: Any, prediction: AnyPrediction
+    losses: tuple[Loss, ...], budget: float | None, prediction: AnyPrediction
 ) -> SetBatch:
     """The sets of given predictions at one budget."""
-    if len(losses) != 1 or not isinstance(budget, float | int):
+    if len(losses) != 1 or budget is None:
         raise InvalidParameter(
             "Predictions alone do not tell the sets: the LossSet is a union of folds, "
             "or its budget differs between contexts. Give covariates, and the LossSet."

@@ -248,8 +248,9 @@ class Decision:
     @property
     def gap(self) -> float:
         """How far the objective can be from the best there is, relative; or nan."""
+        apart = abs(self.objective - self.bound)
         size = max(abs(self.objective), abs(self.bound))
-        return abs(self.objective - self.bound) / size if size > 0 else 0.0
+        return apart / size if apart != 0 else 0.0
 
     def value(self, variable: str | cp.Variable | Rule) -> Any:
         """The value of one of the model's variables; the Reaction of a rule."""

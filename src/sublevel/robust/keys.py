@@ -60,9 +60,12 @@ class UncertainKey:
 
     @property
     def losses(self) -> tuple[Loss, ...] | None:
-        """The losses of a source whose sets depend on the context; else None."""
+        """The losses of a source whose sets depend on the context; else None.
+
+        None of them, (), where the sets are oracles of the user's own.
+        """
         source = self.predicted
-        return None if source is None else tuple(source.losses_)
+        return None if source is None else tuple(getattr(source, "losses_", ()))
 
     @property
     def certificate(self) -> Certificate | None:

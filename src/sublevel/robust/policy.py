@@ -179,11 +179,35 @@ class Policy:
         step = as_chunk("Policy.decide", chunk)
         rows = self._count(X)
         arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step)
-        prepared = self.problem.prepared()
+        return self._decisions(arrays, X, scenarios, trusted)
+
+    def decide_one(self, X: Contexts | None = None) -> Decisions:
+        """The decision at one context; what a status would hide is an error."""
+        rows = self._count(X)
+        sets = ContextSets(self._keys, self._losses, as_contexts(X))
+        task = self._engine.task(self._keys, sets.first)
+        if task is not None:
+            return self.decide(X)
+        batches = sets.at(np.arange(rows))
+        regions = [
+            key.source if batch is None else batch[0]
+            for key, batch in zip(self._keys, batches, strict=True)
+        ]
+        arrays, scenarios = self._engine.solve_one(self._keys, regions)
+        return self._decisions(arrays, X, (scenarios,), trusted=False)
+
+    def _decisions(
+        self,
+        arrays: DecisionArrays,
+        X: Contexts | None,
+        scenarios: tuple[Mapping[Any, Array], ...],
+        trusted: bool,
+    ) -> Decisions:
+        """Decisions with what is promised of them, and the fallback."""
         return Decisions(
             fall_back(arrays, self._fallback),
-            prepared.layout,
-            self._promise(X, rows, trusted),
+            self.problem.prepared().layout,
+            self._promise(X, len(arrays), trusted),
             index_of(X),
             tuple(k.name for k in self._keys if _is_own_oracle(k)),
             scenarios,
@@ -222,15 +246,16 @@ class Policy:
             )
 
     def _count(self, X: Contexts | None) -> int:
-        if X is not None:
-            return count_contexts(X)
-        names = [key.name for key in self._keys if key.predicted is not None]
-        if names:
-            raise InvalidParameter(
-                f"Policy.decide(X) needs the covariates of the contexts, as the set "
-                f"for {names[0]!r} is a LossSet."
-            )
-        return 1
+        if X is None:
+            if any(key.predicted is not None for key in self._keys):
+                raise InvalidParameter(
+                    "Policy.decide(X) needs covariates, as a set is a LossSet."
+                )
+            return 1
+        rows = count_contexts(X)
+        if not rows:
+            raise InvalidParameter("Policy.decide(X) needs at least one context.")
+        return rows
 
     def _promise(self, X: Contexts | None, rows: int, trusted: bool) -> Promise:
         """What is promised of decisions: of all, or by name of each key's sets.

@@ -11,17 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conic.solver import Solver
-from ..errors import (
-    EmptySet,
-    InvalidParameter,
-    OutsideDomain,
-    SolverFailed,
-    Unbounded,
-)
+from ..errors import InvalidParameter, SolverFailed
 from ..loss_set.source import SetSource
 from ..predictions import Table
 from ..sets import UncertaintySet
 from ..tables import html_table
+from .contexts import count_contexts
 from .decisions import Audit, Decision, named
 from .judge.set_oracles import FixedOracle
 from .keys import UncertainKey, check_source
@@ -106,10 +101,13 @@ class RobustProblem:
         """
         _check_engine("solve", engine)
         self._check_context(X)
-        policy = self._policy(engine, solver)
-        decision = policy.decide(X)[0]
-        if decision.status in ("unbounded_set", "empty_set", "outside_domain", "solver_failed"):
-            self._explain(decision.status, X)
+        decision = self._policy(engine, solver).decide_one(X)[0]
+        if decision.status in ("unbounded_set", "empty_set", "solver_failed"):
+            self._explain(X)
+        if decision.decided:
+            # As after solving a CVXPY problem.
+            for variable in self.prepared().model.variables:
+                variable.save_value(decision.value(variable))
         return decision
 
     def compile(
@@ -152,7 +150,7 @@ class RobustProblem:
             np.ravel(np.broadcast_to(np.asarray(given[v.name()], float), v.shape), "F")
             for v in prepared.model.variables
         ]
-        oracles = [FixedOracle(self._region(key, X)) for key in self.keys]
+        oracles = [FixedOracle(self._region(k, X), k.nonneg) for k in self.keys]
         judged = prepared.ruler.judge(
             np.concatenate(entries)[None],
             np.full(1, np.nan),
@@ -257,8 +255,6 @@ class RobustProblem:
                     f"the set for {key.name!r} is a LossSet."
                 )
         if X is not None and any(key.predicted is not None for key in self.keys):
-            from .contexts import count_contexts
-
             rows = count_contexts(X)
             if rows != 1:
                 raise InvalidParameter(
@@ -271,20 +267,10 @@ class RobustProblem:
         value: Any = key.source if source is None else source.predict_set(X)[0]  # type: ignore[arg-type]
         return set_value(key, value)
 
-    def _explain(self, status: str, X: Table | None) -> None:
-        """Raise what lies behind a status, in words."""
+    def _explain(self, X: Table | None) -> None:
+        """Raise what lies behind a status, in words: a set's trouble, or the solver's."""
         for key in self.keys:
             self._region(key, X)
-        if status == "outside_domain":
-            from .solve.lifted_set import with_lifted
-
-            sets = {key.parameters: self._region(key, X) for key in self.keys}
-            with_lifted(sets, self.prepared().model.rows)
-            raise OutsideDomain("A function of the model is not defined on its set.")
-        if status == "unbounded_set":
-            raise Unbounded("A set is unbounded, so no worst case exists.")
-        if status == "empty_set":
-            raise EmptySet("A set is empty.")
         raise SolverFailed(
             "No solver came to an answer on the robust problem. Rescale the model, or "
             "try another solver or engine='cuts'."

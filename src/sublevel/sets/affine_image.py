@@ -15,7 +15,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, as_matrix, as_vector
-from ..conic.maximise import maximise
+from ..conic.maximise import maximise_expression
 from ..errors import EmptySet, InvalidParameter
 from .base import UncertaintySet
 
@@ -102,18 +102,21 @@ class AffineImage(UncertaintySet):
         return np.asarray(max(tol, 1e-10) * size)
 
     def _reaches(self, outcome: Array, tol: float) -> bool:
-        """Whether some factor leads to the outcome: a feasibility problem."""
+        """Whether some factor leads to the outcome: how near any comes to it."""
         factor = cp.Variable(self.set.dim)
-        gap = cp.abs(self.matrix @ factor + self.offset - outcome)
-        near = gap <= self._slack(outcome[None, :], tol)[0]
+        off = self.matrix @ factor + self.offset - outcome
+        slack = float(self._slack(outcome[None, :], tol)[0])
+        size = float(np.abs(self.matrix).max()) or 1.0
         try:
-            rest = np.zeros(self.set.dim)
-            maximise(
-                rest, factor, [near, *self.set._constraints(factor)], "AffineImage"
+            nearest, _ = maximise_expression(
+                -cp.norm_inf(off / size),
+                factor,
+                self.set._constraints(factor),
+                "AffineImage",
             )
         except EmptySet:
             return False
-        return True
+        return -nearest * size <= slack + 1e-9 * size
 
     def _worst_case(self, direction: Array) -> Array:
         return self._image(self.set._worst_case(self._pulled(direction)))

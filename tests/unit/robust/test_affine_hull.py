@@ -5,7 +5,7 @@ import pytest
 
 from sublevel import losses, sets
 from sublevel.predictions import Prediction
-from sublevel.robust.modelling.affine_hull import affine_hull, whole_space
+from sublevel.robust.model.affine_hull import affine_hull, whole_space
 
 LAW = [0.2, 0.3, 0.5]
 SIMPLEX = np.array([[1.0, 1.0, 1.0]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sublevel.robust.calibrating.envelope import (
+from sublevel.calibration.envelope import (
     envelope_scores,
     pass_in_sequence,
     risk_level,

@@ -6,8 +6,8 @@ import pytest
 
 import sublevel as sl
 from sublevel.robust import RobustProblem, Uncertain, problem
-from sublevel.robust.modelling.canonical import cone_form
-from sublevel.robust.modelling.equalities import absorbed, holding
+from sublevel.conic.canonical import cone_form
+from sublevel.robust.model.equalities import absorbed, holding
 
 
 def probability(sees):

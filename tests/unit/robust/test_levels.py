@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sublevel.errors import InvalidParameter
-from sublevel.robust.calibrating.levels import (
+from sublevel.calibration.levels import (
     DEPTH,
     Geometric,
     Given,

@@ -10,7 +10,7 @@ import sublevel as sl
 from sublevel.errors import NotRobustifiable
 from sublevel.losses import LabelLoss
 from sublevel.robust import RobustProblem, Uncertain
-from sublevel.robust.modelling.counterpart import take_apart
+from sublevel.robust.model.rows import take_apart
 from sublevel.testing import example_prediction
 
 RNG = np.random.default_rng(11)

@@ -7,9 +7,9 @@ import pytest
 import sublevel as sl
 from sublevel.errors import InvalidParameter, SolverFailed
 from sublevel.robust import Cuts, RobustProblem, Uncertain
-from sublevel.robust.cutting.cvxpy_master import CvxpyMaster
-from sublevel.robust.cutting.linear_master import LinearMaster
-from sublevel.robust.cutting.loop import Loop
+from sublevel.robust.solve.cuts.cvxpy_master import CvxpyMaster
+from sublevel.robust.solve.cuts.linear_master import LinearMaster
+from sublevel.robust.solve.cuts.loop import Loop
 
 
 def production(kind, seed):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 import sublevel as sl
 from sublevel.errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
 from sublevel.robust import RobustProblem, Uncertain, problem
-from sublevel.robust.modelling.counterpart import UncertainRow
+from sublevel.robust.model.rows import UncertainRow
 
 RNG = np.random.default_rng(3)
 

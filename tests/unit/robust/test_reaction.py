@@ -7,7 +7,7 @@ import pytest
 import sublevel as sl
 from sublevel.errors import InvalidParameter
 from sublevel.robust import RobustProblem, Uncertain
-from sublevel.robust.modelling.affine_rule import RuleParts
+from sublevel.robust.model.affine_rule import RuleParts
 
 OUTCOMES = {
     "scalar": (),

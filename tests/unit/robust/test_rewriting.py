@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from sublevel import LossSet
 from sublevel.errors import NotRobustifiable
 from sublevel.robust import RobustProblem, Uncertain
-from sublevel.robust.modelling import rewriting
+from sublevel.robust.model import rewriting
 from sublevel.sets import Box, Ellipsoid
 
 W, Z = cp.Variable(2, nonneg=True, name="w"), cp.Variable(2, name="z")

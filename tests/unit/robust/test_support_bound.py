@@ -6,7 +6,7 @@ import pytest
 
 from sublevel import losses, sets
 from sublevel.errors import NotRobustifiable, Unbounded
-from sublevel.robust.modelling.support_bound import support_bound
+from sublevel.robust.solve.support_bound import support_bound
 from sublevel.testing import example_prediction
 
 RNG = np.random.default_rng(5)

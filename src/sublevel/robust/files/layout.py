@@ -16,6 +16,7 @@ from ...guarantees import Certificate
 from ...losses import Loss
 from ...sets import UncertaintySet, from_dict
 from ...sets.as_dict import loss_from_dict, loss_to_dict
+from ..contexts import common_budget
 from ..decisions import Layout, Named
 from ..judge.places import TablePlace
 from ..judge.ruler import Ruler
@@ -416,7 +417,7 @@ def _key_to(
         assert isinstance(key.source, UncertaintySet)
         return {**about, "set": key.source.to_dict()}
     source = key.predicted
-    budget = None if source is None else getattr(source, "budget_", None)
+    budget = None if source is None else common_budget(source)
     if isinstance(source, AtLevel) and budget is None:
         raise InvalidParameter(
             "Policy.save() cannot write a function, and with this guarantee the budget "
@@ -425,12 +426,11 @@ def _key_to(
         )
     certificate = None if void else key.certificate
     unit = source.unit if isinstance(source, AtLevel) else 1.0
-    number = budget if isinstance(budget, float | int) else None
     return {
         **about,
         "losses": [loss_to_dict(loss) for loss in losses],
         # JSON has no infinity.
-        "budget": "inf" if number == np.inf else number,
+        "budget": "inf" if budget == np.inf else budget,
         "unit": unit,
         "certificate": None if certificate is None else certificate.to_dict(),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import cvxpy as cp
 import numpy as np
 
-from ..model.products import at_values
+from ..model.products import at_values, products_in
 from ..model.robust_model import RobustModel
 from ..model.uncertain import uncertain_in
 from ..model.variable_bounds import declared_bounds, integer_entries
@@ -21,7 +21,7 @@ from .written_rows import WrittenRows
 
 def ruler_of(model: RobustModel, frame: Frame) -> Ruler:
     """The judge of a model's decisions, at the values of its products."""
-    products = list(model.ordinary)
+    products = products_in([model.objective, *model.constraints])
     uncertain = [
         _rows(at_values(c, products), frame, str(c)) for c in model.uncertain_constraints
     ]
@@ -142,19 +142,26 @@ def _rows_of(
     return WrittenRows(text, equal, tape, free_tape, tapes, None, tuple(places), concave)
 
 
-def _concave_parts(expression: cp.Expression) -> list[cp.Expression]:
-    """Parts that bend the outcome, each with the sign that makes it concave."""
+def _concave_parts(expression: cp.Expression, sense: int = 1) -> list[cp.Expression]:
+    """Parts that bend the outcome as nature wants them, with the sign that makes them
+    concave.
+
+    `sense` is 1 where nature wants the expression large, -1 small, 0 where that is not
+    known.
+    """
     if not uncertain_in(expression):
         return []
-    nature = Nature(expression)
-    if nature.is_affine:
+    view = Nature(expression).view
+    if view.is_affine():
         return []
-    if nature.is_concave:
+    if sense >= 0 and view.is_concave():
         return [expression]
-    parts = [part for arg in expression.args for part in _concave_parts(arg)]
-    # A convex function of the outcome alone can be wanted small.
-    if not expression.variables() and nature.view.is_convex():
-        parts.append(-expression)
+    if sense <= 0 and view.is_convex():
+        return [-expression]
+    parts = []
+    for i, arg in enumerate(expression.args):
+        slope = 1 if view.is_incr(i) else -1 if view.is_decr(i) else 0
+        parts += _concave_parts(arg, sense * slope)
     return parts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import cvxpy as cp
 import numpy as np
@@ -30,17 +31,30 @@ class ConcavePart:
     nature: Nature
     frame: Frame
 
+    @property
+    def keys(self) -> list[int]:
+        """Numbers of the keys it sees."""
+        return sorted({self.frame.outcomes[p][1] for p in self.nature.outcomes})
+
     def worst(
         self, values: Array, ordinary: Array, oracles: Sequence[SetOracle]
     ) -> list[dict[int, Array]]:
-        """For each entry the outcomes at which it is largest, over convex parts."""
+        """For each entry the outcomes at which it is largest, over convex parts.
+
+        None for sets of few outcomes, which are tried one by one.
+        """
+        regions = [_region(oracles[key], i) for key in self.keys for i in range(len(values))]
+        if any(region.listed() is not None for region in regions):
+            return []
         joints = []
         for entry in range(self.nature.view.size):
             each = [
                 self._at(values[i], ordinary, oracles, i, entry)
                 for i in range(len(values))
             ]
-            joints.append({k: np.stack([one[k] for one in each]) for k in each[0]})
+            joints.append(
+                {k: oracles[k].signed(np.stack([o[k] for o in each])) for k in each[0]}
+            )
         return joints
 
     def _at(
@@ -61,35 +75,42 @@ class ConcavePart:
                 part = ordinary[start : start + parameter.size]
                 parameter.save_value(part.reshape(parameter.shape, order="F"))
         aim = cp.vec(self.nature.view, order="F")[entry]
+        keys = self.keys
+        parts = [_region(oracles[key], i).parts() for key in keys]
         best: tuple[float, dict[int, Array]] | None = None
-        (key,) = {self.frame.outcomes[p][1] for p in self.nature.outcomes}
-        for part in _region(oracles[key], i).parts():
-            outcome = cp.Variable(part.dim)
+        for choice in product(*parts):
+            outcomes = {k: cp.Variable(p.dim) for k, p in zip(keys, choice, strict=True)}
+            inside = [
+                c
+                for part, y in zip(choice, outcomes.values(), strict=True)
+                for c in part.constraints(y)
+            ]
+            first = next(iter(outcomes.values()))
             try:
-                value, point = maximise_expression(
-                    aim, outcome, [*part.constraints(outcome), *self._tied(outcome)]
+                value, _ = maximise_expression(
+                    aim, first, [*inside, *self._tied(outcomes)]
                 )
             except EmptySet:
                 continue
             if best is None or value > best[0]:
-                best = value, {key: point}
+                best = value, {k: np.array(y.value) for k, y in outcomes.items()}
         if best is None:
             raise EmptySet("A set is empty: no outcome is in it.")
         return best[1]
 
-    def _tied(self, outcome: cp.Variable) -> list[cp.Constraint]:
-        """The parameters' places in the key's outcome."""
+    def _tied(self, outcomes: dict[int, cp.Variable]) -> list[cp.Constraint]:
+        """The parameters' places in their keys' outcomes."""
         conditions = []
         for number, variable in self.nature.outcomes.items():
-            start, _ = self.frame.outcomes[number]
-            part = outcome[start : start + variable.size]
+            start, key = self.frame.outcomes[number]
+            part = outcomes[key][start : start + variable.size]
             conditions.append(cp.vec(variable, order="F") == part)
         return conditions
 
 
 def _region(oracle: SetOracle, i: int) -> UncertaintySet:
     if isinstance(oracle, BatchOracle):
-        return oracle.signed(i) if oracle.nonneg.any() else oracle.batch[i]
+        return oracle.region(i) if oracle.nonneg.any() else oracle.batch[i]
     if isinstance(oracle, FixedOracle) and isinstance(oracle.region, UncertaintySet):
         return oracle.region
     raise NotRobustifiable(

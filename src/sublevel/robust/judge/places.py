@@ -24,8 +24,8 @@ from ...checks import Array
 from ...conic.canonical import cone_form
 from ...conic.cone_form import ConeForm
 from ...conic.program import Indices
+from ...conic.substitution import substituted
 from ...errors import NotRobustifiable
-from ..model.lifting import substituted
 from ..model.uncertain import Uncertain, uncertain_in
 from .reading import CLOSE, POINTS, Frame, read
 from .tape import Leaves, Tape

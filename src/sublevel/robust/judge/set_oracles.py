@@ -60,12 +60,22 @@ class SetOracle(Protocol):
     def narrowed(self, rows: Rows) -> SetOracle:
         """The same at some contexts."""
 
+    def signed(self, outcomes: Array) -> Array:
+        """Outcomes without the rounding below zero of entries that are not negative."""
+
 
 @dataclass(frozen=True)
 class FixedOracle:
-    """One set for all contexts."""
+    """One set for all contexts.
+
+    Attributes
+    ----------
+    region : the set, or a user's oracle
+    nonneg : which entries are declared not to be negative, shape (dim,); or None
+    """
 
     region: Region
+    nonneg: npt.NDArray[np.bool_] | None = None
 
     @property
     def dim(self) -> int:
@@ -76,7 +86,13 @@ class FixedOracle:
         """The set's worst outcome in each direction, shape (n, dim)."""
         with _ONE_AT_A_TIME:
             outcomes = [self._one(direction) for direction in directions]
-        return np.reshape(outcomes, directions.shape)
+        return self.signed(np.reshape(outcomes, directions.shape))
+
+    def signed(self, outcomes: Array) -> Array:
+        """Outcomes without the rounding below zero of entries that are not negative."""
+        if self.nonneg is None:
+            return outcomes
+        return np.where(self.nonneg, np.maximum(outcomes, 0.0), outcomes)
 
     def worst_on(self, entries: Indices, directions: Array) -> Array:
         """Some entries of the worst outcome in directions that see only these."""
@@ -144,7 +160,7 @@ class BatchOracle:
         wrong = (outcomes[:, self.nonneg] < 0).any(axis=1)
         if wrong.any():
             for i in np.flatnonzero(wrong).tolist():
-                one = FixedOracle(self.signed(i))
+                one = FixedOracle(self.region(i), self.nonneg)
                 outcomes[i] = one.worst_case(directions[[i]])[0]
         return outcomes
 
@@ -162,7 +178,11 @@ class BatchOracle:
         """The same at some contexts."""
         return replace(self, batch=self.batch[rows])
 
-    def signed(self, i: int) -> UncertaintySet:
+    def signed(self, outcomes: Array) -> Array:
+        """Outcomes without the rounding below zero of entries that are not negative."""
+        return np.where(self.nonneg, np.maximum(outcomes, 0.0), outcomes)
+
+    def region(self, i: int) -> UncertaintySet:
         """Set i and the signs."""
         floor = np.where(self.nonneg, 0.0, -np.inf)
         region: UncertaintySet = self.batch[i]
@@ -186,7 +206,7 @@ class BatchOracle:
             # What costs least is known by component only where the loss is.
             with _ONE_AT_A_TIME:
                 for i in np.flatnonzero(far).tolist():
-                    far[i] = is_empty(self.signed(i))
+                    far[i] = is_empty(self.region(i))
         return np.asarray(far)
 
     def _far(self, part: SetBatch) -> npt.NDArray[np.bool_]:

@@ -224,8 +224,9 @@ class WrittenRows:
                 candidates.append(joint)
         for part in self.concave:
             candidates += part.worst(held.values, held.ordinary, held.oracles)
-        seen = {key for joint in candidates for key in joint}
-        for key in seen:
+        seen = {key for place in self.places for key in place.entries}
+        seen |= {key for part in self.concave for key in part.keys}
+        for key in sorted(seen):
             candidates += [{key: each} for each in _listed(held.oracles[key], len(held))]
         return candidates
 

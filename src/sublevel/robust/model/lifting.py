@@ -8,7 +8,6 @@ model that depends on the outcome alone, and is concave in it, becomes a paramet
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 
 import cvxpy as cp
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from ...checks import Array
 from ...conic.canonical import cone_form
 from ...conic.cone_form import ConeForm
+from ...conic.substitution import Parts, substituted
 from .refusal import Refusal
 from .uncertain import Key, Uncertain, uncertain_in
 
@@ -42,7 +42,7 @@ class Lifted(Uncertain):
             nonpos=bool(function.is_nonpos() and not function.is_nonneg()),
         )
 
-    def at(self, parts: Mapping[int, cp.Expression | Array]) -> cp.Expression:
+    def at(self, parts: Parts) -> cp.Expression:
         """The function of other things: parameter id -> array or expression."""
         return substituted(self.function, parts)
 
@@ -112,26 +112,6 @@ def lifted_in(form: ConeForm, row: int, key: Key) -> Key:
         and parameter.key is key
         and terms.of_row(row).entry.size
     )
-
-
-def substituted(
-    expression: cp.Expression, parts: Mapping[int, cp.Expression | Array]
-) -> cp.Expression:
-    """The expression with leaves replaced: id of the leaf -> array or expression.
-
-    Examples
-    --------
-    >>> y = Uncertain(2)
-    >>> print(substituted(cp.square(y), {y.id: np.array([1.0, 3.0])}).value)
-    [1. 9.]
-    """
-    if isinstance(expression, cp.Parameter | cp.Variable):
-        return cp.Expression.cast_to_const(parts.get(expression.id, expression))
-    given = list(expression.args)
-    arguments = [substituted(argument, parts) for argument in given]
-    if all(new is old for new, old in zip(arguments, given, strict=True)):
-        return expression
-    return expression.copy(arguments)
 
 
 def _as_variables(node: cp.Expression) -> cp.Expression:

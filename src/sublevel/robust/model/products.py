@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ...checks import Array
 from ...errors import InvalidParameter
-from .lifting import substituted
+from ...conic.substitution import substituted
 from .uncertain import Uncertain, Written, uncertain_in
 
 

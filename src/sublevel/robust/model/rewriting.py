@@ -22,7 +22,8 @@ from cvxpy.atoms.atom import Atom
 from cvxpy.atoms.elementwise.elementwise import Elementwise
 from cvxpy.constraints import Inequality, NonNeg
 
-from .lifting import Lifts, substituted
+from ...conic.substitution import substituted
+from .lifting import Lifts
 from .refusal import Refusal
 from .uncertain import Key, uncertain_in
 

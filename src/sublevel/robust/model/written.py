@@ -105,8 +105,8 @@ def _check_numbers(part: Written) -> None:
     for variable in part.variables():
         if variable.is_complex():
             raise NotRobustifiable(
-                f"{part} has the complex variable {variable.name()!r}. Write its real "
-                "and imaginary parts as two real variables."
+                f"{part} cannot be made robust: the variable {variable.name()!r} is "
+                "complex. Write its real and imaginary parts as two real variables."
             )
     for inner in nodes(part):
         if not isinstance(inner, cp.Constant) or inner.value is None:

@@ -132,7 +132,7 @@ class ChunkTask:
             if batch is not None:
                 oracles.append(BatchOracle(batch, nonneg))
             elif region is not None:
-                oracles.append(FixedOracle(region))
+                oracles.append(FixedOracle(region, nonneg))
         return oracles
 
 

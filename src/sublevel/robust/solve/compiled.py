@@ -14,14 +14,16 @@ from ...checks import Array
 from ...conic.canonical import cone_program
 from ...conic.pinning import Pins, pinned, without
 from ...conic.program import ConeProgram, Indices, Uncompilable
+from ...conic.substitution import substituted_problem
 from ...epigraph import Epigraph
 from ...errors import InvalidParameter
 from ...sets import UncertaintySet
 from ..judge.ruler import Ruler
-from ..model.lifting import substituted
+from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.rows import UncertainRow
-from ..model.uncertain import Key
+from ..model.uncertain import Key, key_signs
+from ..model.variable_bounds import declared_bounds
 from .slots import FixedSet, SlotSet
 
 
@@ -37,7 +39,7 @@ class Compiled:
     offset : shape (entries,), what is added: entries that are settled in advance
     regions : for each key, its set if that is a value, or None
     nonneg : for each key, which entries are declared not to be negative, where its
-        sets do not say it themselves
+        sets are predicted and do not say it themselves, or are a value
     """
 
     program: ConeProgram
@@ -57,6 +59,7 @@ def compile_counterpart(
     ruler: Ruler,
     forms: Mapping[Key, FixedSet | SlotSet],
     whole: Array | None = None,
+    frozen: bool = False,
 ) -> Compiled:
     """The compiled counterpart; Uncompilable where there is none for all contexts.
 
@@ -64,8 +67,13 @@ def compile_counterpart(
     ----------
     forms : how the set of each key enters, lifted ones included
     whole : values of the variables' entries; those of integer variables are pinned
+    frozen : whether ordinary parameters are taken at their present values
     """
-    written, plain = _without_integers(counterpart(model, forms))
+    problem = counterpart(model, forms)
+    if frozen:
+        values = {p.id: present_value(p) for p in model.ordinary}
+        problem = substituted_problem(problem, values)
+    written, plain = _without_integers(problem)
     own = [forms[key] for key in model.keys]
     program = cone_program(written, _labels(model, own))
     _refuse_moving_curvature(program)
@@ -88,8 +96,8 @@ def compile_counterpart(
         offset,
         tuple(f.region if isinstance(f, FixedSet) else None for f in own),
         tuple(
-            f.nonneg if isinstance(f, SlotSet) else np.zeros(f.region.dim, dtype=bool)
-            for f in own
+            f.nonneg if isinstance(f, SlotSet) else key_signs(key)
+            for key, f in zip(model.keys, own, strict=True)
         ),
     )
 
@@ -163,18 +171,14 @@ def counterpart(
 
 def _without_integers(problem: cp.Problem) -> tuple[cp.Problem, dict[int, int]]:
     """The problem with plain variables for integer ones, and their new ids."""
-    plain = {
-        v.id: cp.Variable(v.shape, bounds=[0, 1] if v.attributes["boolean"] else None)
-        for v in problem.variables()
-        if v.attributes["boolean"] or v.attributes["integer"]
-    }
+    plain = {}
+    for v in problem.variables():
+        if v.attributes["boolean"] or v.attributes["integer"]:
+            ends = [e.reshape(v.shape, order="F") for e in declared_bounds(v)]
+            plain[v.id] = cp.Variable(v.shape, bounds=ends)
     if not plain:
         return problem, {}
-    sides = [
-        c.copy([substituted(side, plain) for side in c.args]) for c in problem.constraints
-    ]
-    aim = substituted(problem.objective.args[0], plain)
-    relaxed = cp.Problem(type(problem.objective)(aim), sides)
+    relaxed = substituted_problem(problem, plain)
     return relaxed, {old: new.id for old, new in plain.items()}
 
 

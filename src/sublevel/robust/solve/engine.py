@@ -160,16 +160,18 @@ class Engine:
         self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
     ) -> Decided:
         """The decision at one context, given each key's set; a failure is a status."""
-        prepared = self._prepared()
         try:
-            sets: dict[Key, Region] = {
-                key.parameters: set_value(key, region)
-                for key, region in zip(keys, regions, strict=True)
-            }
-            return self._decide(prepared, with_lifted(sets, prepared.model.rows))
+            return self.solve_one(keys, regions)
         except tuple(TROUBLES) as error:
             status = next(s for kind, s in TROUBLES.items() if isinstance(error, kind))
-            return prepared.layout.room([status]), {}
+            return self._prepared().layout.room([status]), {}
+
+    def solve_one(
+        self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
+    ) -> Decided:
+        """The same, where a failure is an error."""
+        prepared = self._prepared()
+        return self._decide(prepared, _sets(prepared, keys, regions))
 
     def rescue(
         self,
@@ -181,11 +183,7 @@ class Engine:
             return None
         prepared = self._prepared()
         try:
-            sets: dict[Key, Region] = {
-                key.parameters: set_value(key, region)
-                for key, region in zip(keys, regions, strict=True)
-            }
-            decided = self._by_cuts(prepared, with_lifted(sets, prepared.model.rows), Cuts())
+            decided = self._by_cuts(prepared, _sets(prepared, keys, regions), Cuts())
         except (*TROUBLES, NotRobustifiable):
             return None
         return decided if decided[0].status[0] == "optimal" else None
@@ -248,7 +246,11 @@ class Engine:
                 return prepared.layout.room([status]), {}
             values = [np.ravel(v.value, order="F") for v in model.variables]
             whole = np.concatenate(values)
-        compiled = compile_counterpart(model, ruler, forms, whole)
+        try:
+            compiled = compile_counterpart(model, ruler, forms, whole)
+        except Uncompilable:
+            # Parameters at their values, where they cannot stay parameters.
+            compiled = compile_counterpart(model, ruler, forms, whole, frozen=True)
         slots = ordinary_slots(model, compiled.program)
         solver = self._chunk_solver if whole is None else Clarabel()
         task = ChunkTask(compiled, slots, ordinary, prepared.layout, solver)
@@ -296,6 +298,8 @@ class Engine:
             return "some variables are integer"
         if bends_outcome(model.rows):
             return "a constraint bends the outcome"
+        if any(key.losses == () for key in keys):
+            return "a set is an oracle of the user's own"
         losses = [loss for key in keys for loss in key.losses or ()]
         if not all(loss.has_slots for loss in losses):
             return "a set has labels, or a loss of the user's own"
@@ -303,6 +307,19 @@ class Engine:
         convex = [value for value in values if isinstance(value, UncertaintySet)]
         exact = len(convex) == len(values) and has_dual(convex)
         return None if exact else "a set has no exact dual"
+
+
+def _sets(
+    prepared: Prepared,
+    keys: tuple[UncertainKey, ...],
+    regions: Sequence[UncertaintySet | Any],
+) -> dict[Key, Region]:
+    """Each key's set at one context, lifted ones included."""
+    sets: dict[Key, Region] = {
+        key.parameters: set_value(key, region)
+        for key, region in zip(keys, regions, strict=True)
+    }
+    return with_lifted(sets, prepared.model.rows)
 
 
 def _value_of(key: UncertainKey) -> UncertaintySet:

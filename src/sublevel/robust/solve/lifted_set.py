@@ -231,10 +231,11 @@ def _lifted_set(key: Key, sets: Mapping[Key, Region]) -> LiftedSet:
 
 def _require_domain(function: Lifted, region: LiftedSet) -> None:
     """Every outcome of the base must be where the function is defined, and finite."""
+    reach = np.max(np.abs(region.base.bounds()), axis=0) if len(function.defined) else 0
     for row in function.defined:
         lowest = region.base.worst_case(-row[:-1])
         value = float(row[:-1] @ lowest + row[-1])
-        size = float(np.abs(row[:-1]) @ np.abs(lowest) + abs(row[-1]))
+        size = float(np.abs(row[:-1]) @ reach + abs(row[-1]))
         inside = value >= -ROUNDING * size
         if inside and np.isfinite(region.values(lowest)).all():
             continue

@@ -18,13 +18,13 @@ def set_value(key: UncertainKey, value: UncertaintySet | Oracle) -> Region:
         raise InvalidParameter(
             f"The set for {key.name!r} must have dimension {key.size}, got {value.dim}."
         )
-    if not isinstance(value, UncertaintySet):
-        return CheckedOracle(key.parameters, value)
-    if not value.is_bounded:
+    if not getattr(value, "is_bounded", True):
         raise Unbounded(
             f"The set for {key.name!r} is unbounded, so no worst case exists. If its "
             "budget is inf, calibrate with more data or at a larger alpha."
         )
+    if not isinstance(value, UncertaintySet):
+        return CheckedOracle(key.parameters, value)
     if not key.nonneg.any():
         return value
     floor = np.where(key.nonneg, 0.0, -np.inf)

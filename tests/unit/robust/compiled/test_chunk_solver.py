@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.robust.compiled.chunk_solver import Clarabel, Solutions
+from sublevel.conic.solver import Clarabel, Solutions
 
 from .given import Given, calibrated, contexts, portfolio
 

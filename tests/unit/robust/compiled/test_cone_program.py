@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from sublevel.robust.auditing.residuals import residuals
 from sublevel.robust.compiled.live_clarabel import Live
-from sublevel.robust.modelling.canonical import cone_program
-from sublevel.robust.modelling.cone_program import ConeProgram, Uncompilable, fill
+from sublevel.conic.canonical import cone_program
+from sublevel.conic.program import ConeProgram, Uncompilable, fill
 
 DIM = 4
 

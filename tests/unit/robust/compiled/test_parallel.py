@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sublevel.robust.policies.gathering import Gathering
-from sublevel.robust.policies.parallel import each
+from sublevel.robust.parallel import each
 
 from .given import calibrated, contexts, portfolio
 

@@ -10,7 +10,7 @@ import pytest
 
 import sublevel as sl
 from sublevel.errors import InvalidParameter
-from sublevel.robust.policies.policy_file import _checksum, read_file, write_file
+from sublevel.robust.files.policy_file import _checksum, read_file, write_file
 
 from .given import Given, calibrated, contexts, portfolio
 from .test_policy import COMBINED, LOSSES

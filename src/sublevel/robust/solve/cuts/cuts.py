@@ -16,7 +16,7 @@ from ...decisions import DecisionArrays, Layout
 from ...judge.ruler import TOLERANCE, Judgement, Ruler
 from ...judge.set_oracles import FixedOracle, Region
 from ...model.robust_model import RobustModel
-from ...model.uncertain import Key, Uncertain
+from ...model.uncertain import Key, Uncertain, key_signs
 from .cvxpy_master import CvxpyMaster
 from .linear_master import LinearMaster
 from .linear_model import LinearModel, linear_model
@@ -159,7 +159,8 @@ class CutTask:
         self, snapshot: Snapshot, sets: Mapping[Key, Region], promised: float
     ) -> tuple[Judgement, Array]:
         values = self.ruler.tidied(snapshot.values[None])
-        oracles = [FixedOracle(sets[key]) for key in self.model.keys]
+        keys = self.model.keys
+        oracles = [FixedOracle(sets[key], key_signs(key)) for key in keys]
         promise = np.array([promised])
         return self.ruler.judge(values, promise, self.ordinary, oracles), values
 
