@@ -15,11 +15,11 @@ import cvxpy as cp
 import numpy as np
 from problems import raw_clarabel
 from sklearn.linear_model import LinearRegression
-
-import sublevel as sl
 from sublevel.robust.calibrating.envelope import envelope_scores
 from sublevel.robust.calibrating.reading import TOLERANCE
 from sublevel.robust.calibrating.settling import Wish, begin
+
+import sublevel as sl
 
 ASSETS, COVARIATES, ONES = 5, 10, 6
 

@@ -20,10 +20,10 @@ outcomes weighted by `NearestWeights`, `KernelWeights` or `ForestWeights` (or by
 `TrueLaw`), and the `Clairvoyant`. Certificates say what each method promises.
 """
 
+from .clairvoyant import Clairvoyant
 from .classical import ClassicalEllipsoid
 from .conformal import ConformalEllipsoid
 from .khachiyan import enclosing_ellipsoids
-from .clairvoyant import Clairvoyant
 from .nearest_ellipsoid import NearestEllipsoid
 from .oracle import Oracle
 from .phi_divergence import PhiDivergence

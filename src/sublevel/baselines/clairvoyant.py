@@ -5,16 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, as_matrix
 from ..errors import InvalidParameter
+from ..evaluation import Evaluation
 from ..predictions import count_rows
 from ..robust import Decisions, RobustProblem
 from ..robust.clairvoyant import clairvoyant
 from ..robust.evaluating import evaluation_of
-from ..evaluation import Evaluation
 from ..robust.judge.tape import flat
 from .pinned import Columns
 

@@ -80,7 +80,9 @@ def _event(request: Request, acts: bool) -> str:
     if request.method == "risk":
         return MISS
     if request.given_decided:
-        return "a decision that is taken breaks a constraint or costs more than certified"
+        return (
+            "a decision that is taken breaks a constraint or costs more than certified"
+        )
     return ALWAYS if acts else EVENT
 
 

@@ -117,9 +117,7 @@ def _waves(
         yield some
 
 
-def pass_in_sequence(
-    levels: Iterable[float], passes: Callable[[float], bool]
-) -> float:
+def pass_in_sequence(levels: Iterable[float], passes: Callable[[float], bool]) -> float:
     """Fixed-sequence testing: the last level before a test fails; inf if the first does.
 
     Levels are tested from the top down. The order is fixed in advance, so a false pass

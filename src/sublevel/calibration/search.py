@@ -17,6 +17,7 @@ import numpy as np
 
 from ..checks import Array
 from ..guarantees import PAC, Calibrated, Calibration
+
 try:
     from ..guarantees import is_settled
 except ImportError:
@@ -220,5 +221,3 @@ class Search:
             looks = self.points.look(np.full(len(rows), level), rows)
             miss[rows], decided[rows] = looks.miss, looks.decided
         return Looks(miss, decided)
-
-

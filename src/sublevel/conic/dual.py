@@ -105,7 +105,10 @@ def _dual_of(cone: Cone) -> tuple[cp.Expression, list[cp.Constraint]]:
         u, v, w = parts
         share = cone.constraint.alpha
         dual = cp.PowCone3D(
-            cp.multiply(1 / share.value, u), cp.multiply(1 / (1 - share.value), v), w, share
+            cp.multiply(1 / share.value, u),
+            cp.multiply(1 / (1 - share.value), v),
+            w,
+            share,
         )
         return stacked, [dual]
     if cone.kind == "PSD":

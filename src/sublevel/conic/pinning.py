@@ -88,7 +88,7 @@ def _constants(table: sp.csr_array) -> tuple[Array, npt.NDArray[np.bool_]]:
 
 
 def _right(program: ConeProgram, values: Array) -> sp.csr_array:
-    """b less what the pinned columns take."""
+    """B less what the pinned columns take."""
     weights = values[program.columns]
     at = np.flatnonzero(weights)
     shape = (program.height, len(program.indices))
@@ -99,7 +99,7 @@ def _right(program: ConeProgram, values: Array) -> sp.csr_array:
 def _objective(
     program: ConeProgram, keep: Array, values: Array, number: Indices
 ) -> tuple[sp.csr_array, Indices, sp.csr_array]:
-    """q with its offset, and P, of the columns kept."""
+    """Q with its offset, and P, of the columns kept."""
     width = program.width
     column, row = np.divmod(program.P_where, width)
     moved = sp.csr_array(program.q)
@@ -111,7 +111,9 @@ def _objective(
     shape = (width + 1, len(entries))
     lift = sp.csr_array((half[take], (target[take], entries[take])), shape=shape)
     moved = moved + lift @ program.P
-    pinned_costs = sp.csr_array((values, (np.zeros(width), np.arange(width))), shape=(1, width))
+    pinned_costs = sp.csr_array(
+        (values, (np.zeros(width), np.arange(width))), shape=(1, width)
+    )
     offset = moved[[width]] + pinned_costs @ program.q[:width]
     kept_rows = np.flatnonzero(keep)
     both = keep[row] & keep[column]

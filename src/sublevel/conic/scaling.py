@@ -171,7 +171,9 @@ class Layout:
 
     def row_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of each group of rows, shape (n, groups)."""
-        total = self._by_entry.sums(_terms(A, of_A)) + self._by_row.sums(_terms(b, of_b))
+        total = self._by_entry.sums(_terms(A, of_A)) + self._by_row.sums(
+            _terms(b, of_b)
+        )
         return _over(total, self._by_entry.sums(of_A) + self._by_row.sums(of_b))
 
     def column_mean(self, A: Array, of_A: Array, q: Array, of_q: Array) -> Array:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .program import ConeProgram, Indices, ProgramData, Varying
 from .optimality import is_optimal
+from .program import ConeProgram, Indices, ProgramData, Varying
 from .scaling import Scaling, extraordinary, scale
 
 #: What a solver can say of a context; arrays hold positions in this list.

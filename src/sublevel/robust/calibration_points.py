@@ -146,5 +146,3 @@ def level_units(keys: tuple[UncertainKey, ...]) -> tuple[float, ...]:
                 "with LossSet.calibrate first."
             )
     return tuple(units)
-
-

@@ -8,7 +8,6 @@ are decided.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +25,6 @@ from ..predictions import (
     Numbers,
     Outcomes,
     Prediction,
-    Table,
     count_rows,
     take_rows,
 )
@@ -199,7 +197,9 @@ def predicted_sets(
             "Predictions of labels do not tell the names of the classes. Give "
             "covariates."
         )
-    parts = prediction.parts if isinstance(prediction, JointPrediction) else (prediction,)
+    parts = (
+        prediction.parts if isinstance(prediction, JointPrediction) else (prediction,)
+    )
     for part in parts:
         if isinstance(part, Prediction):
             _check_numbers(part)

@@ -440,7 +440,9 @@ class Decisions:
 
     def _tally(self) -> str:
         names, counts = np.unique(self.status, return_counts=True)
-        return ", ".join(f"{c} {s}" for s, c in zip(names, counts, strict=True)) or "none"
+        return (
+            ", ".join(f"{c} {s}" for s, c in zip(names, counts, strict=True)) or "none"
+        )
 
 
 def in_short(certificate: Promise) -> str:

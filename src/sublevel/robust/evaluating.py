@@ -60,5 +60,3 @@ def evaluation_of(
         happened.objective,
         sense * (happened.objective - best),
     )
-
-

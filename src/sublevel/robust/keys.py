@@ -87,7 +87,9 @@ def promise_of(keys: tuple[UncertainKey, ...]) -> Promise:
 def check_source(name: str, source: object) -> None:
     """Raise unless something can give the sets of a key."""
     oracle = callable(getattr(source, "worst_case", None)) and hasattr(source, "dim")
-    if not (isinstance(source, UncertaintySet) or oracle or hasattr(source, "predict_set")):
+    if not (
+        isinstance(source, UncertaintySet) or oracle or hasattr(source, "predict_set")
+    ):
         raise InvalidParameter(
             f"The set for {name!r} must be a LossSet or a set value, or an oracle "
             f"with dim and worst_case, got {type(source).__name__}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,9 +158,7 @@ def outcomes_of_key(
     return by_name[key.name]
 
 
-def _members(
-    key: UncertainKey, vectors: Array, owner: str
-) -> npt.NDArray[np.bool_]:
+def _members(key: UncertainKey, vectors: Array, owner: str) -> npt.NDArray[np.bool_]:
     contains = getattr(key.source, "contains", None)
     if contains is None:
         raise InvalidParameter(

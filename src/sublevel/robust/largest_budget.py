@@ -147,7 +147,9 @@ class _Search:
     def feasible(self, factor: float) -> bool:
         """Whether no slack is needed."""
         regions = {s.key.parameters: s.region(factor) for s in self.scales} | self.fixed
-        at_values = self.problem.over([regions[key] for key in self.problem.uncertainty])
+        at_values = self.problem.over(
+            [regions[key] for key in self.problem.uncertainty]
+        )
         try:
             decisions = at_values.compile(self.engine, self.solver).decide()
         except EmptySet:

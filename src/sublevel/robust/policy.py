@@ -33,7 +33,13 @@ from ..tables import html_table
 from .calibration_points import PolicyPoints, level_units
 from .certified_cost import CertifiedCost, certify
 from .clairvoyant import clairvoyant
-from .contexts import Contexts, ContextSets, are_predictions, as_contexts, count_contexts
+from .contexts import (
+    Contexts,
+    ContextSets,
+    are_predictions,
+    as_contexts,
+    count_contexts,
+)
 from .deciding import decide_chunks, decide_each
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
@@ -353,7 +359,13 @@ class Policy:
         """
         owner = "Policy.calibrate"
         request = read_request(
-            owner, alpha, guarantee, delta, method, grid, given_decided,
+            owner,
+            alpha,
+            guarantee,
+            delta,
+            method,
+            grid,
+            given_decided,
             fallback is not None,
         )
         points = self._points(X, Y, owner, fallback, n_jobs)
@@ -407,9 +419,7 @@ class Policy:
             level = Calibration(budgets[key.name], certificate)
             keys.append(key.with_source(AtLevel(source, 1.0, level, certificate)))
         every = tuple(budgets[name] for name in names)
-        return self._settling(
-            Settled(tuple(keys), every, self._fallback, certificate)
-        )
+        return self._settling(Settled(tuple(keys), every, self._fallback, certificate))
 
     def _points(
         self,
@@ -458,7 +468,9 @@ class Policy:
         certificate = with_sentence(calibration.certificate, IN_WORDS)
         prepared = self.problem.prepared()
         broken = exceptions(
-            prepared.ruler, prepared.layout.variables, points.fallback,
+            prepared.ruler,
+            prepared.layout.variables,
+            points.fallback,
             prepared.ordinary(),
         )
         if broken:
@@ -503,9 +515,7 @@ class Policy:
         single = len(budgets) == 1 and len(losses[0]) == 1
         self.radius_ = losses[0][0].radius(budgets[0]) if single else None
 
-    def over(
-        self, keys: tuple[UncertainKey, ...], fallback: Array | None
-    ) -> Policy:
+    def over(self, keys: tuple[UncertainKey, ...], fallback: Array | None) -> Policy:
         """The same policy over other sets, with no promise of its own."""
         other = copy.copy(self)
         other._settled, other._keys, other._fallback = None, keys, fallback
@@ -657,8 +667,12 @@ class Policy:
         write_file(
             path,
             *to_layout(
-                task, self._keys, self._losses, self._fallback,
-                None if void else recognition, void,
+                task,
+                self._keys,
+                self._losses,
+                self._fallback,
+                None if void else recognition,
+                void,
             ),
         )
 
@@ -669,8 +683,15 @@ class Policy:
         return html_table("Policy", self._facts())
 
     def _facts(self) -> list[tuple[str, str]]:
-        how = "compiled" if self.one_by_one is None else f"one by one, as {self.one_by_one}"
-        facts = [("uncertain", ", ".join(key.name for key in self._keys)), ("contexts", how)]
+        how = (
+            "compiled"
+            if self.one_by_one is None
+            else f"one by one, as {self.one_by_one}"
+        )
+        facts = [
+            ("uncertain", ", ".join(key.name for key in self._keys)),
+            ("contexts", how),
+        ]
         if self._settled is not None:
             facts.append(("budget", f"{self.budget_}"))
             facts.append(("promise", in_short(self.certificate_)))

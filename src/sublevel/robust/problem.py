@@ -243,7 +243,11 @@ class RobustProblem:
         """One policy for all contexts that are solved alike."""
         key = (engine if isinstance(engine, str) else id(engine), solver)
         policy = self._policies.get(key)
-        if policy is None or policy.engine is not engine or _is_stale(policy, self.keys):
+        if (
+            policy is None
+            or policy.engine is not engine
+            or _is_stale(policy, self.keys)
+        ):
             self._policies[key] = policy = Policy(self, engine, solver)
         return policy
 

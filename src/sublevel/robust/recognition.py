@@ -75,7 +75,9 @@ class Recognition:
                 return f"the parameter {name!r} was given another value"
         if any(a is not b for a, b in zip(self.values, set_values(keys), strict=True)):
             return "a set value was replaced"
-        for number, (key, before) in enumerate(zip(keys, self.predictions, strict=True)):
+        for number, (key, before) in enumerate(
+            zip(keys, self.predictions, strict=True)
+        ):
             if before is not None and not self._same(number, key, before, contexts):
                 return f"the model of {key.name!r} predicts something else"
         return None
@@ -101,7 +103,9 @@ def recognise(
     """Write down what a policy's decisions depend on."""
     some = None if X is None else _some(X)
     predictions = [
-        None if key.predicted is None else numbers_of(key.predicted.predict_set(some, budget=1.0))
+        None
+        if key.predicted is None
+        else numbers_of(key.predicted.predict_set(some, budget=1.0))
         for key in keys
     ]
     written = Recognition(how, ordinary, set_values(keys), some, predictions)
@@ -132,7 +136,11 @@ def numbers_of(batch: Batch) -> list[Array]:
     numbers: list[Array] = []
     for part in batch.parts:
         prediction = part.prediction
-        blocks = prediction.parts if isinstance(prediction, JointPrediction) else (prediction,)
+        blocks = (
+            prediction.parts
+            if isinstance(prediction, JointPrediction)
+            else (prediction,)
+        )
         for block in blocks:
             if isinstance(block, LabelPrediction):
                 numbers += [np.asarray(values, dtype=float) for values in block.values]

@@ -12,7 +12,6 @@ from ..robust.judge.ruler import has_failed, is_decided
 from .contract import require
 
 
-
 def check_policy(policy: Any, X: Any, Y: Any, tol: float = 1e-6) -> None:
     """Run the policy contract on a few contexts and their outcomes.
 
@@ -72,7 +71,9 @@ def _check_each_for_itself(policy: Any, X: Any, decisions: Any, tol: float) -> N
 
 def _check_evaluation(policy: Any, decisions: Any, evaluation: Any, tol: float) -> None:
     n, decided = len(decisions), is_decided(evaluation.status)
-    require((evaluation.status == decisions.status).all(), "evaluate decides as decide does")
+    require(
+        (evaluation.status == decisions.status).all(), "evaluate decides as decide does"
+    )
     require(len(evaluation.violated) == n, "evaluate looks at every context")
     absent = ~decided & ~has_failed(evaluation.status)
     require(not evaluation.violated[absent].any(), "no decision, no violation")
@@ -86,7 +87,9 @@ def _check_evaluation(policy: Any, decisions: Any, evaluation: Any, tol: float) 
     require(low <= evaluation.violation <= high, "the interval holds the violation")
     sense = 1.0 if isinstance(policy.problem.objective, cp.Minimize) else -1.0
     worse = sense * (evaluation.realised - evaluation.certified)
-    scale = 10 * tol * np.fmax(np.abs(evaluation.certified), np.abs(evaluation.realised))
+    scale = (
+        10 * tol * np.fmax(np.abs(evaluation.certified), np.abs(evaluation.realised))
+    )
     broken = np.isfinite(worse) & (np.nan_to_num(worse) > scale)
     require(
         np.asarray(evaluation.violated)[broken].all(),

@@ -4,13 +4,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sublevel.robust.calibrating.at_budget import AtBudget, Precomputed
+from sublevel.robust.calibrating.reading import read
+from sublevel.robust.calibrating.realised import realise
 
 import sublevel as sl
 from sublevel.errors import InfiniteBudget, InvalidParameter
 from sublevel.guarantees import PAC, Marginal
-from sublevel.robust.calibrating.at_budget import AtBudget, Precomputed
-from sublevel.robust.calibrating.reading import read
-from sublevel.robust.calibrating.realised import realise
 
 GRID = np.geomspace(0.02, 20.0, 25)
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.robust import RobustProblem, Uncertain, problem
 from sublevel.conic.canonical import cone_form
+from sublevel.robust import RobustProblem, Uncertain, problem
 from sublevel.robust.model.equalities import absorbed, holding
 
 

@@ -5,10 +5,10 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
+from sublevel.robust.calibrating import decision_aware
 
 import sublevel as sl
 from sublevel.errors import InfiniteBudget, SolvesFailed
-from sublevel.robust.calibrating import decision_aware
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 1))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sublevel.errors import InvalidParameter
 from sublevel.calibration.levels import (
     DEPTH,
     Geometric,
@@ -11,6 +10,7 @@ from sublevel.calibration.levels import (
     Signed,
     as_levels,
 )
+from sublevel.errors import InvalidParameter
 
 
 @pytest.mark.parametrize("unit", [1e-9, 0.3, 1.0, 7e8])

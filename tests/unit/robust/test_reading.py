@@ -6,11 +6,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from sublevel.robust.calibrating.reading import TOLERANCE, read
+from sublevel.robust.calibrating.realised import realise
 
 import sublevel as sl
 from sublevel.errors import InvalidParameter
-from sublevel.robust.calibrating.reading import TOLERANCE, read
-from sublevel.robust.calibrating.realised import realise
 
 N = 60
 

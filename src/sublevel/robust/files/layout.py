@@ -89,7 +89,11 @@ def to_layout(
 ) -> tuple[Plain, Arrays]:
     """Description and arrays; without certificates where these are `void`."""
     ruler = task.compiled.ruler
-    for rows in (*ruler.uncertain, *ruler.certain, *([ruler.cost] if ruler.cost else [])):
+    for rows in (
+        *ruler.uncertain,
+        *ruler.certain,
+        *([ruler.cost] if ruler.cost else []),
+    ):
         if rows.storable is not None:
             raise InvalidParameter(
                 f"Policy.save() cannot write {rows.storable} of {rows.text}: its audit "
@@ -119,7 +123,7 @@ def from_layout(about: Plain, arrays: Arrays) -> Contents:
     """What was written, checked; any error means that it was not."""
     reader = Unpacker(arrays)
     slots = reader.numbers(about["slots"])
-    require(slots.ndim == 1 and 0 < slots.size and np.isfinite(slots).all(), "slots")
+    require(slots.ndim == 1 and slots.size > 0 and np.isfinite(slots).all(), "slots")
     program = _program_from(about["program"], reader, slots.size)
     variables = _names_from(about["variables"], 0)
     width = sum(name.size for name in variables)
@@ -170,7 +174,9 @@ def _program_to(program: ConeProgram, packer: Packer) -> Plain:
 def _program_from(about: Plain, reader: Unpacker, size: int) -> ConeProgram:
     width, height = about["width"], about["height"]
     for number in (width, height):
-        require(isinstance(number, int) and 0 <= number < 2**31, "the size of a program")
+        require(
+            isinstance(number, int) and 0 <= number < 2**31, "the size of a program"
+        )
     cones = tuple((str(kind), float(extent)) for kind, extent in about["cones"])
     require(all(k in _KINDS and 0 < s < 2**31 for k, s in cones), "cones")
     require(all(0 < s < 1 for k, s in cones if k == "power"), "cones")
@@ -310,7 +316,12 @@ def _place_from(about: Plain, reader: Unpacker, sizes: Any) -> TablePlace:
 
 def _tape_to(tape: Tape, packer: Packer) -> list[Any]:
     return [
-        [step.name, list(step.args), list(step.shape), [_item_to(d, packer) for d in step.data]]
+        [
+            step.name,
+            list(step.args),
+            list(step.shape),
+            [_item_to(d, packer) for d in step.data],
+        ]
         for step in tape.steps
     ]
 
@@ -333,7 +344,11 @@ def _tape_from(about: list[Any], reader: Unpacker, sizes: Any) -> Tape:
     for name, args, shape, data in about:
         require(name in OPERATIONS or name in _LEAVES, "a step")
         require(all(isinstance(k, int) and 0 <= k < len(steps) for k in args), "a step")
-        require(len(shape) <= 3 and all(isinstance(n, int) and 0 <= n < 2**31 for n in shape), "a shape")
+        require(
+            len(shape) <= 3
+            and all(isinstance(n, int) and 0 <= n < 2**31 for n in shape),
+            "a shape",
+        )
         items = tuple(_item_from(item, reader) for item in data)
         size = int(np.prod(shape, dtype=object))
         require(size < 2**31, "a shape")
@@ -343,7 +358,9 @@ def _tape_from(about: list[Any], reader: Unpacker, sizes: Any) -> Tape:
             ends["outcome"] = dims[items[1]]
         if name in ends:
             start = items[0]
-            require(isinstance(start, int) and 0 <= start <= ends[name] - size, "a leaf")
+            require(
+                isinstance(start, int) and 0 <= start <= ends[name] - size, "a leaf"
+            )
         if name == "constant":
             require(np.shape(items[0]) == tuple(shape), "a constant")
         if name == "gather":
@@ -370,9 +387,7 @@ def _item_from(item: Any, reader: Unpacker) -> Any:
     return reader.sparse(item["sparse"], None, width)
 
 
-def _dry_run(
-    ruler: Ruler, width: int, dims: tuple[int, ...], ordinary: Array
-) -> None:
+def _dry_run(ruler: Ruler, width: int, dims: tuple[int, ...], ordinary: Array) -> None:
     """Every expression once, at any numbers: what does not fit together shows."""
     leaves = Leaves(np.ones((1, width)), [np.ones((1, dim)) for dim in dims], ordinary)
     every = [*ruler.uncertain, *ruler.certain, *([ruler.cost] if ruler.cost else [])]
@@ -458,7 +473,9 @@ def _keys_from(
         if promise is not None and budget is not None:
             unit = float(key["unit"])
             require(0 < unit < np.inf, "a unit")
-            level = promise.budget if np.isinf(promise.budget) else unit * promise.budget
+            level = (
+                promise.budget if np.isinf(promise.budget) else unit * promise.budget
+            )
             require(level == budget, "a budget, which is not that of its certificate,")
         keys.append(SavedKey(parts, nonneg, None, losses, budget, promise))
     return tuple(keys)

@@ -14,7 +14,7 @@ from ...errors import CertificateVoid, InvalidParameter
 from ...guarantees import Calibration, Certificate
 from ...loss_set.batch import Batch
 from ...losses import Loss
-from ...predictions import Table, count_rows, predict
+from ...predictions import Table, predict
 from ...tables import html_table
 from ..contexts import (
     Contexts,
@@ -130,8 +130,12 @@ class SavedPolicy:
         if are_predictions(X):
             return promise_of(self.keys) if trusted else None
         contexts, predictions = self._contents.probe or (None, [None] * len(self.keys))
-        for number, (key, before) in enumerate(zip(self.keys, predictions, strict=True)):
-            if before is None or self._is_recognised(number, key, contexts, before, rows):
+        for number, (key, before) in enumerate(
+            zip(self.keys, predictions, strict=True)
+        ):
+            if before is None or self._is_recognised(
+                number, key, contexts, before, rows
+            ):
                 continue
             warnings.warn(
                 f"The policy's certificate is void: the model of {key.name!r} is not "
@@ -168,9 +172,7 @@ class SavedPolicy:
         ]
 
 
-def load_policy(
-    path: FilePath, models: Mapping[str, Any] | None = None
-) -> SavedPolicy:
+def load_policy(path: FilePath, models: Mapping[str, Any] | None = None) -> SavedPolicy:
     """Read a policy that `Policy.save` wrote.
 
     Parameters

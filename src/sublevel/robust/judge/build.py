@@ -23,7 +23,8 @@ def ruler_of(model: RobustModel, frame: Frame) -> Ruler:
     """The judge of a model's decisions, at the values of its products."""
     products = products_in([model.objective, *model.constraints])
     uncertain = [
-        _rows(at_values(c, products), frame, str(c)) for c in model.uncertain_constraints
+        _rows(at_values(c, products), frame, str(c))
+        for c in model.uncertain_constraints
     ]
     certain = [_rows(c, frame, str(c)) for c in model.certain_constraints]
     certain += [_rows(c, frame, str(c)) for c in _declared(model.variables)]
@@ -102,7 +103,9 @@ def _rows(constraint: cp.Constraint, frame: Frame, text: str) -> WrittenRows:
         top = cp.reshape(top, length.shape, order="F")
         return _rows_of(length - top, (length, top), False, frame, text)
     if kind == "PSD":
-        return _rows_of(cp.lambda_max(-args[0]), (cp.lambda_max(args[0]),), False, frame, text)
+        return _rows_of(
+            cp.lambda_max(-args[0]), (cp.lambda_max(args[0]),), False, frame, text
+        )
     if kind == "ExpCone":
         x, y, z = args
         top = cp.multiply(y, cp.exp(x / y))
@@ -139,7 +142,9 @@ def _rows_of(
     for part in affine_parts(moving):
         places += places_of(part, frame)
     concave = tuple(ConcavePart(Nature(part), frame) for part in _concave_parts(moving))
-    return WrittenRows(text, equal, tape, free_tape, tapes, None, tuple(places), concave)
+    return WrittenRows(
+        text, equal, tape, free_tape, tapes, None, tuple(places), concave
+    )
 
 
 def _concave_parts(expression: cp.Expression, sense: int = 1) -> list[cp.Expression]:
@@ -168,7 +173,9 @@ def _concave_parts(expression: cp.Expression, sense: int = 1) -> list[cp.Express
 def _choice(constraint: cp.Constraint, frame: Frame, text: str) -> WrittenRows:
     chosen, options = constraint.args
     inner = read(chosen, frame)
-    step = Step("nearest", (len(inner.steps) - 1,), inner.shape, (np.ravel(options.value),))
+    step = Step(
+        "nearest", (len(inner.steps) - 1,), inner.shape, (np.ravel(options.value),)
+    )
     tape = Tape((*inner.steps, step))
     return WrittenRows(text, True, tape, tape, (inner,), None)
 

@@ -43,7 +43,9 @@ class ConcavePart:
 
         None for sets of few outcomes, which are tried one by one.
         """
-        regions = [_region(oracles[key], i) for key in self.keys for i in range(len(values))]
+        regions = [
+            _region(oracles[key], i) for key in self.keys for i in range(len(values))
+        ]
         if any(region.listed() is not None for region in regions):
             return []
         joints = []
@@ -79,7 +81,9 @@ class ConcavePart:
         parts = [_region(oracles[key], i).parts() for key in keys]
         best: tuple[float, dict[int, Array]] | None = None
         for choice in product(*parts):
-            outcomes = {k: cp.Variable(p.dim) for k, p in zip(keys, choice, strict=True)}
+            outcomes = {
+                k: cp.Variable(p.dim) for k, p in zip(keys, choice, strict=True)
+            }
             inside = [
                 c
                 for part, y in zip(choice, outcomes.values(), strict=True)

@@ -52,7 +52,9 @@ def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
     for part in _pieces(ruler, leaves):
         stop = start + len(part)
         here = _derivatives(ruler, part)
-        there = _derivatives(ruler, replace(part, outcomes=[y[start:stop] for y in feared]))
+        there = _derivatives(
+            ruler, replace(part, outcomes=[y[start:stop] for y in feared])
+        )
         worth = np.maximum(np.abs(part.values), _worth(here, part.values, ~ruler.whole))
         moved = np.sum(np.abs(here - there) * worth[:, None, :], axis=2)
         kept = [*range(ruler.rows), *([moved.shape[1] - 1] if ruler.cost else [])]

@@ -174,7 +174,10 @@ class Nature:
 
     def __init__(self, expression: cp.Expression) -> None:
         self.expression = expression
-        self.outcomes = {p.id: cp.Variable(p.shape, nonneg=p.is_nonneg()) for p in uncertain_in(expression)}
+        self.outcomes = {
+            p.id: cp.Variable(p.shape, nonneg=p.is_nonneg())
+            for p in uncertain_in(expression)
+        }
         given = {v.id: _as_given(v) for v in expression.variables()}
         self.view = substituted(expression, {**self.outcomes, **given})
         self.given = given
@@ -253,24 +256,33 @@ def _place(form: ConeForm, row: int, positions: Indices, frame: Frame) -> TableP
             continue
         if isinstance(parameter, Uncertain):
             start, key = frame.outcomes[parameter.id]
-            seeing.setdefault(key, []).append((own.entry + start, own.column, own.value))
+            seeing.setdefault(key, []).append(
+                (own.entry + start, own.column, own.value)
+            )
         else:
             by_column.append(own.column)
             slot.append(own.entry + frame.ordinary[parameter.id])
             values.append(own.value)
     used = np.unique(
-        np.concatenate([*by_column, *(c for terms in seeing.values() for _, c, _ in terms)])
+        np.concatenate(
+            [*by_column, *(c for terms in seeing.values() for _, c, _ in terms)]
+        )
     )
     used = used[used < form.width - 1]
     place = np.full(form.width, len(used))
     place[used] = np.arange(len(used))
     table = sp.csr_array(
-        (np.concatenate(values), (place[np.concatenate(by_column)], np.concatenate(slot))),
+        (
+            np.concatenate(values),
+            (place[np.concatenate(by_column)], np.concatenate(slot)),
+        ),
         shape=(len(used) + 1, count + 1),
     )
     slopes, entries = {}, {}
     for key, terms in seeing.items():
-        entry, column, value = (np.concatenate(part) for part in zip(*terms, strict=True))
+        entry, column, value = (
+            np.concatenate(part) for part in zip(*terms, strict=True)
+        )
         entries[key], number = np.unique(entry, return_inverse=True)
         shape = (len(entries[key]), len(used) + 1)
         slopes[key] = sp.csr_array((value, (number, place[column])), shape=shape)
@@ -293,5 +305,3 @@ def _are_written(
         if not np.allclose(values[i], wanted, rtol=CLOSE, atol=CLOSE * size):
             return False
     return True
-
-

@@ -110,7 +110,10 @@ class Frame:
 
     def written_value(self, expression: cp.Expression, leaves: Leaves, i: int) -> Array:
         """What CVXPY says an expression is at context i of some leaves."""
-        mine = {leaf.id: leaf for leaf in (*expression.variables(), *expression.parameters())}
+        mine = {
+            leaf.id: leaf
+            for leaf in (*expression.variables(), *expression.parameters())
+        }
         before = [(leaf, leaf.value) for leaf in mine.values()]
         try:
             for number, leaf in mine.items():
@@ -141,7 +144,9 @@ def read(expression: cp.Expression, frame: Frame) -> Tape:
     for i in range(POINTS):
         wanted = frame.written_value(expression, leaves, i)
         size = np.abs(wanted).max(initial=0.0) + 1.0
-        if not np.allclose(values[i], wanted, rtol=CLOSE, atol=CLOSE * size, equal_nan=True):
+        if not np.allclose(
+            values[i], wanted, rtol=CLOSE, atol=CLOSE * size, equal_nan=True
+        ):
             return _by_cvxpy(expression, frame)
     return tape
 
@@ -302,7 +307,9 @@ class _Reader:
         for k in range(arg.size):
             unit = np.zeros(arg.size)
             unit[k] = 1.0
-            columns.append(sp.csc_array(at(unit.reshape(arg.shape, order="F"))[:, None]))
+            columns.append(
+                sp.csc_array(at(unit.reshape(arg.shape, order="F"))[:, None])
+            )
         matrix = sp.csr_array(sp.hstack(columns))
         return Step("linear", (self.add(arg),), shape, (matrix,))
 

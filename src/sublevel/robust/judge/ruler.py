@@ -237,9 +237,13 @@ class Ruler:
         at = np.flatnonzero(decided)
         if at.size:
             leaves = Leaves(values[at], [y[at] for y in outcomes], ordinary)
-            worst = [_where(w[at], y) for w, y in zip(feared, leaves.outcomes, strict=True)]
+            worst = [
+                _where(w[at], y) for w, y in zip(feared, leaves.outcomes, strict=True)
+            ]
             objective[at] = self.objective.rows(leaves)[:, 0]
-            miss[at] = self._missed(leaves, slack[at], certified[at], objective[at], worst)
+            miss[at] = self._missed(
+                leaves, slack[at], certified[at], objective[at], worst
+            )
         miss[failed] = np.inf
         return Realised(decided, (miss > 0) | failed, objective, miss)
 
@@ -266,7 +270,11 @@ class Ruler:
             value, net = self.cost.at(leaves)
             promised = np.where(np.isnan(certified), np.inf, self.sense * certified)
             over.append(value - promised[:, None])
-            size.append(np.maximum(net, np.where(np.isinf(promised), 0.0, np.abs(promised))[:, None]))
+            size.append(
+                np.maximum(
+                    net, np.where(np.isinf(promised), 0.0, np.abs(promised))[:, None]
+                )
+            )
             bilinear.append(self.cost.is_bilinear)
         if not over:
             return np.full(len(leaves), -np.inf)
@@ -275,7 +283,9 @@ class Ruler:
         missed = ~(excess <= ROUNDING * net)
         doubtful = np.flatnonzero((missed & np.array(bilinear)).any(axis=1))
         if doubtful.size:
-            unclear = noise(self, _leaves_at(leaves, doubtful), [w[doubtful] for w in feared])
+            unclear = noise(
+                self, _leaves_at(leaves, doubtful), [w[doubtful] for w in feared]
+            )
             unclear *= RESOLUTION
             missed[doubtful] &= ~(excess[doubtful] <= unclear)
         relative = np.where(net > 0, excess / np.where(net > 0, net, 1.0), np.inf)
@@ -355,7 +365,9 @@ def _relative(value: Array, size: Array) -> Array:
     """A miss in terms of its row's size; inf where there is a miss and no size."""
     value = np.asarray(value)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(value > 0, value / size, np.where(np.isnan(value), np.nan, 0.0))
+        share = np.where(
+            value > 0, value / size, np.where(np.isnan(value), np.nan, 0.0)
+        )
     return np.asarray(share)
 
 

@@ -198,7 +198,9 @@ def _matched(args: list[Array], dims: int) -> list[Array]:
     ]
 
 
-def _elementwise(function: Callable[..., Array]) -> Callable[[Step, list[Array]], Array]:
+def _elementwise(
+    function: Callable[..., Array],
+) -> Callable[[Step, list[Array]], Array]:
     def perform(step: Step, args: list[Array]) -> Array:
         return function(*_matched(args, len(step.shape)))
 
@@ -247,7 +249,9 @@ def _linear(step: Step, args: list[Array]) -> Array:
     """A constant sparse matrix times the entries of all arguments."""
     n = max(len(arg) for arg in args)
     rows = [flat(np.broadcast_to(arg, (n, *arg.shape[1:]))) for arg in args]
-    return shaped(np.ascontiguousarray((step.data[0] @ np.hstack(rows).T).T), step.shape)
+    return shaped(
+        np.ascontiguousarray((step.data[0] @ np.hstack(rows).T).T), step.shape
+    )
 
 
 def _gather(step: Step, args: list[Array]) -> Array:

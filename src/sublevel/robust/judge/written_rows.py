@@ -227,7 +227,9 @@ class WrittenRows:
         seen = {key for place in self.places for key in place.entries}
         seen |= {key for part in self.concave for key in part.keys}
         for key in sorted(seen):
-            candidates += [{key: each} for each in _listed(held.oracles[key], len(held))]
+            candidates += [
+                {key: each} for each in _listed(held.oracles[key], len(held))
+            ]
         return candidates
 
     def _joined(self, held: Held, candidates: list[Joint]) -> list[Joint]:
@@ -248,13 +250,17 @@ class WrittenRows:
         joints = []
         for start in candidates:
             for r in range(self.size):
-                joint = self._climb(held, dict(candidates[0]) | dict(start), candidates, r)
+                joint = self._climb(
+                    held, dict(candidates[0]) | dict(start), candidates, r
+                )
                 joints.append(joint)
             if len(joints) >= MOST_JOINED:
                 break
         return joints
 
-    def _climb(self, held: Held, joint: Joint, candidates: list[Joint], r: int) -> Joint:
+    def _climb(
+        self, held: Held, joint: Joint, candidates: list[Joint], r: int
+    ) -> Joint:
         for other in candidates:
             for key, values in other.items():
                 joint.setdefault(key, values)
@@ -265,7 +271,9 @@ class WrittenRows:
                 trial = _merged([joint, other])
                 worse = self._row_at(held, trial, r)
                 better = worse > value
-                joint = {k: np.where(better[:, None], trial[k], joint[k]) for k in joint}
+                joint = {
+                    k: np.where(better[:, None], trial[k], joint[k]) for k in joint
+                }
                 value = np.where(better, worse, value)
             if (value <= before).all():
                 break
@@ -285,7 +293,10 @@ class WrittenRows:
         size = np.zeros((len(leaves), self.size))
         for side in self.sides:
             rows = np.abs(side.rows(leaves))
-            size = np.maximum(size, rows if rows.shape == size.shape else rows.max(axis=1, keepdims=True))
+            size = np.maximum(
+                size,
+                rows if rows.shape == size.shape else rows.max(axis=1, keepdims=True),
+            )
         return size
 
     def _signed(self, value: Array) -> Array:

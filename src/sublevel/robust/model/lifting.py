@@ -8,7 +8,6 @@ model that depends on the outcome alone, and is concave in it, becomes a paramet
 
 from __future__ import annotations
 
-
 import cvxpy as cp
 import numpy as np
 

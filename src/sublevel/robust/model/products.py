@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...checks import Array
-from ...errors import InvalidParameter
 from ...conic.substitution import substituted
+from ...errors import InvalidParameter
 from .uncertain import Uncertain, Written, uncertain_in
 
 

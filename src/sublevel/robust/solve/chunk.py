@@ -159,5 +159,7 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     status[(status == OPTIMAL) & ~real] = FAILED
     status[(status < 0) | (status >= len(STATUSES))] = FAILED
     given = solved.bound
-    bound = nan if given is None or np.shape(given) != (n,) else np.asarray(given, float)
+    bound = (
+        nan if given is None or np.shape(given) != (n,) else np.asarray(given, float)
+    )
     return Solutions(status, x, objective, bound)

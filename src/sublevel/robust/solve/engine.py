@@ -32,7 +32,7 @@ from ..decisions import DecisionArrays, Layout, named
 from ..judge.build import frame_of, ruler_of
 from ..judge.reading import Frame
 from ..judge.ruler import Ruler
-from ..judge.set_oracles import FixedOracle, Region
+from ..judge.set_oracles import Region
 from ..keys import UncertainKey
 from ..model.products import present_value
 from ..model.robust_model import RobustModel
@@ -124,10 +124,12 @@ class Engine:
         self._compiled: tuple[Prepared, Compiled] | None = None
         self._examples: list[AnyPrediction | None] = []
         examples = [
-            None if key.losses is None else example(key.losses, key.size) for key in keys
+            None if key.losses is None else example(key.losses, key.size)
+            for key in keys
         ]
         sure = all(
-            e is not None or k.losses is None for e, k in zip(examples, keys, strict=True)
+            e is not None or k.losses is None
+            for e, k in zip(examples, keys, strict=True)
         )
         if self.one_by_one is None and sure:
             self._compile(keys, examples)

@@ -256,9 +256,7 @@ def _scenarios(
     return Epigraph(cp.max(outcomes @ direction))
 
 
-def _worst_of(
-    parts: Sequence[UncertaintySet], direction: cp.Expression
-) -> Epigraph:
+def _worst_of(parts: Sequence[UncertaintySet], direction: cp.Expression) -> Epigraph:
     bounds = [support_bound(part, direction) for part in parts]
     value = cp.max(cp.hstack([bound.value for bound in bounds]))
     return Epigraph(value, [c for bound in bounds for c in bound.constraints])

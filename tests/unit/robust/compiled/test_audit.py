@@ -6,9 +6,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sublevel.robust.compiled import chunk
 
 import sublevel as sl
-from sublevel.robust.compiled import chunk
 
 from .given import calibrated, contexts, portfolio
 

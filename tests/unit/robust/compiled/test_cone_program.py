@@ -4,9 +4,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
 from sublevel.robust.auditing.residuals import residuals
 from sublevel.robust.compiled.live_clarabel import Live
+
 from sublevel.conic.canonical import cone_program
 from sublevel.conic.program import ConeProgram, Uncompilable, fill
 

@@ -7,8 +7,8 @@ import time
 import joblib
 import numpy as np
 import pytest
-
 from sublevel.robust.policies.gathering import Gathering
+
 from sublevel.robust.parallel import each
 
 from .given import calibrated, contexts, portfolio

@@ -6,9 +6,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from sublevel.robust.compiled import chunk, chunk_solver, live_clarabel
 
 import sublevel as sl
-from sublevel.robust.compiled import chunk, chunk_solver, live_clarabel
 
 from .given import Given, assert_as_solved, calibrated, contexts, portfolio
 

@@ -3,9 +3,9 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from sublevel.robust.auditing.units import find_units
 
 import sublevel as sl
-from sublevel.robust.auditing.units import find_units
 
 from .given import Given, calibrated, contexts, portfolio
 

@@ -105,9 +105,7 @@ class CutTask:
         master = self._master(sets, cuts, solver)
         objective = len(model.robust[-1].rows) if model.has_uncertain_objective else 0
         constraints = len(model.rows) - objective
-        loop = Loop(
-            master, model.rows, sets, model.sense, constraints, model.variables
-        )
+        loop = Loop(master, model.rows, sets, model.sense, constraints, model.variables)
         rounds = int(cuts.max_rounds)
         cutting = loop.run(cuts.tolerance, rounds, cuts.scenarios)
         decision = self._judged(cutting, sets)
@@ -164,9 +162,7 @@ class CutTask:
         promise = np.array([promised])
         return self.ruler.judge(values, promise, self.ordinary, oracles), values
 
-    def _written(
-        self, status: str, judged: Judgement, values: Array
-    ) -> DecisionArrays:
+    def _written(self, status: str, judged: Judgement, values: Array) -> DecisionArrays:
         decision = self.layout.room([status])
         decision.values[:], decision.objective[:] = values, judged.objective
         decision.gap[:], decision.slack[:] = judged.gap, judged.slack

@@ -104,7 +104,9 @@ class CvxpyMaster:
     def values(self, variables: Sequence[cp.Variable]) -> Array:
         """Entries of variables at the solution, one after another."""
         entries = [
-            np.zeros(v.size) if v.value is None else np.ravel(_dense(v.value), order="F")
+            np.zeros(v.size)
+            if v.value is None
+            else np.ravel(_dense(v.value), order="F")
             for v in variables
         ]
         return np.concatenate(entries)

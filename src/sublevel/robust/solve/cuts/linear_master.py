@@ -113,7 +113,9 @@ class LinearMaster:
         """Hand the certain part to HiGHS, in units the first rows ask for too."""
         model, certain = self._model, self._model.certain()
         self._units = _column_units(
-            sp.vstack([certain.matrix, *(sp.csr_array(row[None, :-1]) for row in rows)]),
+            sp.vstack(
+                [certain.matrix, *(sp.csr_array(row[None, :-1]) for row in rows)]
+            ),
             np.concatenate([certain.bottom, [-row[-1] for row in rows]]),
             (certain.lower, certain.upper),
             model.integer,
@@ -173,5 +175,9 @@ def _column_units(
         total = np.bincount(row, logs + d[column], rows) + aim
         e = -total / np.maximum(np.bincount(row, minlength=rows) + some, 1)
         total = np.bincount(column, logs + e[row], width) - end
-        d = -free * total / np.maximum(np.bincount(column, minlength=width) + bounded, 1)
+        d = (
+            -free
+            * total
+            / np.maximum(np.bincount(column, minlength=width) + bounded, 1)
+        )
     return np.asarray(np.exp2(np.round(d)))

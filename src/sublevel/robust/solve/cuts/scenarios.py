@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from ....checks import Array
 from ....errors import InvalidParameter
+from ....sets import UncertaintySet
 from ...judge.set_oracles import Region
 from ...model.lifting import Lifted
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key, Uncertain
-from ....sets import UncertaintySet
 from ..lifted_set import LiftedSet
 from ..oracle import CheckedOracle
 
