@@ -103,8 +103,6 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
                 variable.save_value(entries.reshape(variable.shape, order="F"))
             bound = np.nan if solved.bound is None else float(solved.bound[0])
             return Solved(status, float(solved.objective[0]), bound)
-        if status != "solver_failed":
-            break
     return Solved(status, np.nan, np.nan)
 
 

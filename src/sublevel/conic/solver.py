@@ -128,8 +128,9 @@ class Clarabel:
         if not self.careful:
             return solved
         if scaling is not None:
-            # As it is written, where no units were of help.
-            lost = np.flatnonzero(solved.status == FAILED)
+            # As it is written, where no units were of help. That there is no solution
+            # is a claim too, and in bad units it may be a wrong one.
+            lost = np.flatnonzero(solved.status != OPTIMAL)
             if lost.size:
                 _replace(solved, lost, _in_units(data.at(lost), None, careful=True))
         for _ in range(2):
