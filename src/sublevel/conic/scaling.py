@@ -33,6 +33,8 @@ from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 ORDINARY = 64.0
 #: Passes over rows and columns; the exponents are rounded afterwards.
 SWEEPS = 12
+#: Share of its row and of its column below which a number is rounding.
+NOISE = 1e-12
 #: Exponent from which on a number counts by its size, not by its square.
 FAR = 2.0
 
@@ -103,7 +105,7 @@ def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
     """
     program, n = data.program, len(data)
     layout = layout_of(program)
-    A, b = _logs(data.A.rows()), _logs(data.b.rows())
+    A, b = _logs(layout.without_noise(data.A.rows())), _logs(data.b.rows())
     q = _logs(data.q.rows()[:, :-1])
     e, h = np.zeros((n, layout.groups)), np.zeros((n, layout.pairs))
     d = np.zeros((n, program.width)) if solutions is None else _sizes(solutions)
@@ -149,6 +151,7 @@ class Layout:
         self._by_row = _Groups(self.of_row, self.groups)
         self._by_column = _Groups(program.columns, program.width)
         self._rows = _Groups(program.indices, program.height)
+        self._row_of_entry, self._column_of_entry = program.indices, program.columns
         if self.pairs:
             self._of_pair_entry = _Groups(entry, self.pairs)
             self._of_pair_row = _Groups(row, self.pairs)
@@ -160,6 +163,16 @@ class Layout:
     def tilt_right(self, h: Array) -> Array | float:
         """The same for the right-hand side, shape (n, rows)."""
         return h[:, self._pair_row] * self._sign_row if self.pairs else 0.0
+
+    def without_noise(self, A: Array) -> Array:
+        """The entries, with 0 for those next to nothing in their row and column.
+
+        They are what rounding left of terms that cancelled, and have no unit.
+        """
+        size = np.abs(A)
+        row = self._rows.largest(size)[:, self._row_of_entry]
+        column = self._by_column.largest(size)[:, self._column_of_entry]
+        return np.where(size < NOISE * np.minimum(row, column), 0.0, A)
 
     def row_max(self, A: Array) -> Array:
         """Largest entry of each row, shape (n, rows)."""

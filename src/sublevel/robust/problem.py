@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conic.solver import Solver
-from ..errors import InvalidParameter, SolverFailed
+from ..errors import InvalidParameter, OneByOne, SolverFailed
 from ..loss_set.source import SetSource
 from ..predictions import Table
 from ..sets import UncertaintySet
@@ -125,7 +126,16 @@ class RobustProblem:
         solver : as in `solve`, or an object with the methods of `sl.robust.Solver`
         """
         _check_engine("compile", engine)
-        return Policy(self, engine, solver)
+        policy = Policy(self, engine, solver)
+        if isinstance(solver, str) and solver != "CLARABEL" and not policy.one_by_one:
+            warnings.warn(
+                f"RobustProblem.compile(solver={solver!r}): contexts are posed to CVXPY "
+                "one by one, which takes milliseconds each. CLARABEL, the default, "
+                "keeps one live solver for all of them.",
+                OneByOne,
+                stacklevel=2,
+            )
+        return policy
 
     def audit(
         self, values: Mapping[cp.Variable | str, npt.ArrayLike], X: Table | None = None

@@ -121,7 +121,7 @@ def test_scenarios_are_the_users_outcomes():
 def test_the_set_of_outcomes_and_functions():
     y = Uncertain(2, name="y")
     robust = RobustProblem(cp.Minimize(cp.log(y) @ X), [cp.sum(X) == 1], {y: BOX})
-    sets = with_lifted(robust._sets_at(None), robust._rows())
+    sets = with_lifted({(y,): BOX}, robust.prepared().model.rows)
     region = next(s for s in sets.values() if isinstance(s, LiftedSet))
     assert region.dim == 4
     inside, above = np.array([1.0, 1.0, -0.1, 0.0]), np.array([1.0, 1.0, 0.1, 0.0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,6 @@ from ...errors import (
     EmptySet,
     InvalidParameter,
     NotRobustifiable,
-    OneByOne,
     OutsideDomain,
     SolverFailed,
     Unbounded,
@@ -282,13 +280,6 @@ class Engine:
         solver = self._chunk_solver
         if isinstance(solver, CvxpySolver):
             solver.check(compiled.program)
-            warnings.warn(
-                f"RobustProblem.compile(solver={solver.name!r}): contexts are posed to "
-                "CVXPY one by one, which takes milliseconds each. CLARABEL, the default, "
-                "keeps one live solver for all of them.",
-                OneByOne,
-                stacklevel=5,
-            )
         self._compiled = prepared, compiled
 
     def _obstacle(self, keys: tuple[UncertainKey, ...]) -> str | None:
