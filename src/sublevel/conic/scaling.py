@@ -33,6 +33,8 @@ from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 ORDINARY = 64.0
 #: Passes over rows and columns; the exponents are rounded afterwards.
 SWEEPS = 12
+#: A coefficient below this is not left as it is either.
+SMALL = 1e-5
 #: Share of its row and of its column below which a number is rounding.
 NOISE = 1e-12
 #: Exponent from which on a number counts by its size, not by its square.
@@ -81,15 +83,14 @@ class Scaling:
 
 def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     """Contexts in which a row, a column, a right-hand side or the objective is not of
-    ordinary size, shape (n,).
-
-    A small coefficient beside ordinary ones is no matter.
+    ordinary size, or a coefficient so small that what it multiplies must be large or
+    what it adds up to small, shape (n,).
     """
     layout = layout_of(data.program)
-    A, b = np.abs(data.A.rows()), np.abs(data.b.rows())
+    A, b = np.abs(layout.without_noise(data.A.rows())), np.abs(data.b.rows())
     q = np.abs(data.q.rows()[:, :-1])
     sizes = [layout.row_max(A), layout.column_max(A), b, _largest(q)]
-    odd = np.zeros(len(data), dtype=bool)
+    odd = ((A < SMALL) & (A > 0)).any(axis=1)
     for size in sizes:
         odd |= ((size > ORDINARY) | ((size < 1 / ORDINARY) & (size > 0))).any(axis=1)
     return odd

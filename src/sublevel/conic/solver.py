@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .optimality import is_optimal
+from .optimality import GOOD, PASSABLE, relative_error
 from .program import ConeProgram, Indices, ProgramData, Varying
 from .scaling import Scaling, extraordinary, scale
 
@@ -180,7 +180,8 @@ def _run(data: ProgramData, careful: bool) -> Solutions:
         status[i], point, multipliers, value[i], bound[i] = one
         if point is not None:
             x[i], z[i] = point, multipliers
-    status[(status == OPTIMAL) & ~is_optimal(data, x, z)] = FAILED
+    # What is not good enough goes to a careful solver.
+    status[(status == OPTIMAL) & ~(relative_error(data, x, z) <= GOOD)] = FAILED
     return Solutions(status, x, value, bound)
 
 
@@ -204,22 +205,27 @@ _TRIES = (
 def _carefully(data: ProgramData) -> Solutions:
     status, x, z, value, bound = _room(len(data), data.program)
     for i in range(len(data)):
-        here, claims = data.at([i]), []
+        here, claims, least = data.at([i]), [], np.inf
         for way in _TRIES:
             one = _once(data, i, *way)
             if one.status == OPTIMAL:
-                _, x[i], z[i], value[i], bound[i] = one
-                if is_optimal(here, x[[i]], z[[i]])[0]:
-                    status[i] = OPTIMAL
+                point, multipliers = np.array([one.x]), np.array([one.z])
+                error = float(relative_error(here, point, multipliers)[0])
+                if error < least or not np.isfinite(x[i]).all():
+                    # What is not good enough stays too: its sizes may suggest better
+                    # units.
+                    _, x[i], z[i], value[i], bound[i] = one
+                    least = min(least, error)
+                if least <= GOOD:
                     break
             elif one.status != FAILED:
                 # That there is no solution is believed when it is said twice.
                 claims.append(one.status)
                 if claims.count(one.status) > 1:
-                    status[i] = one.status
                     break
-        # What was not good enough stays: its sizes may suggest better units.
-        if status[i] == FAILED and claims:
+        if least <= PASSABLE:
+            status[i] = OPTIMAL
+        elif claims:
             status[i] = claims[0]
     return Solutions(status, x, value, bound)
 

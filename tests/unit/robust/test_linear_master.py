@@ -96,6 +96,8 @@ def test_a_parameter_without_a_value_is_named():
 def test_a_solver_at_its_limit_is_a_failure():
     robust, _ = production("continuous", 0)
     master = LinearMaster(robust.prepared().linear, 1e-7)
+    master.solve()
+    master._program._highs.clearSolver()
     master._program._highs.setOptionValue("simplex_iteration_limit", 1)
     master._program._highs.setOptionValue("presolve", "off")
     with pytest.raises(SolverFailed, match="'Iteration limit reached'"):

@@ -183,7 +183,10 @@ class Engine:
             return None
         prepared = self._prepared()
         try:
-            decided = self._by_cuts(prepared, _sets(prepared, keys, regions), Cuts())
+            # Numbers too large to be added up are one reason why a program fails.
+            with np.errstate(over="ignore", invalid="ignore"):
+                sets = _sets(prepared, keys, regions)
+                decided = self._by_cuts(prepared, sets, Cuts())
         except (*TROUBLES, NotRobustifiable):
             return None
         return decided if decided[0].status[0] == "optimal" else None
