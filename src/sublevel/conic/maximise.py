@@ -1,7 +1,7 @@
-"""CVXPY problems solved with the status looked at, in units in which numbers are near one.
+"""CVXPY problems solved in units of their own, with the status looked at.
 
-`maximise` is the independent road to a worst case: where a closed form exists it is used
-instead, and tests compare the two.
+`maximise` is the independent road to a worst case: where a closed form exists it is
+used instead, and tests compare the two.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ with E, D, s, t powers of two (so that nothing is rounded) that bring the logari
 all entries, right-hand side and objective included, as near to zero as possible. Sizes
 of the logarithms are added up, not their squares, so that a few odd numbers (what is
 left of terms that cancelled, a bound far away) do not spoil the units of all others.
-Rows of one cone share a unit, with one exception. CVXPY writes
-x^2 <= t y as the second-order cone (y + t, y - t, 2 x), and such a cone is the same if y
-is multiplied and t divided by a number: that number is chosen too.
+Rows of one cone share a unit, with one exception. CVXPY writes x^2 <= t y as the
+second-order cone (y + t, y - t, 2 x), and such a cone is the same if y is multiplied and t divided by a number: that number is chosen too.
 
 A context whose numbers are near one already is left as it is. What is chosen depends on
 the context alone, never on its neighbours.
@@ -63,7 +62,7 @@ class Scaling:
     def apply(self, data: ProgramData) -> ProgramData:
         """The data in the new units."""
         program, aim = data.program, self.objective[:, None]
-        _, row, indptr = program.P_pattern
+        _, row, indptr = program.quadratic_pattern
         column = np.repeat(np.arange(program.width), np.diff(indptr))
         P = aim + self.columns[:, row] + self.columns[:, column]
         q = aim + np.column_stack([self.columns, np.zeros(len(data))])
@@ -93,7 +92,7 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     odd = ((A < SMALL) & (A > 0)).any(axis=1)
     for size in sizes:
         odd |= ((size > ORDINARY) | ((size < 1 / ORDINARY) & (size > 0))).any(axis=1)
-    return odd
+    return np.asarray(odd)
 
 
 def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
@@ -158,7 +157,7 @@ class Layout:
             self._of_pair_row = _Groups(row, self.pairs)
 
     def tilt_entries(self, h: Array) -> Array | float:
-        """What the pairs' exponents are worth at each entry of A, shape (n, entries)."""
+        """What the pairs' exponents are worth at each entry of A: (n, entries)."""
         return h[:, self._pair_entry] * self._sign_entry if self.pairs else 0.0
 
     def tilt_right(self, h: Array) -> Array | float:

@@ -192,7 +192,7 @@ def _room(n: int, program: ConeProgram) -> Any:
 
 
 #: How a careful solver goes about it, in turn: whether to presolve, whether to let
-#: Clarabel choose units once more, how far a step may go, and how many digits to aim at.
+#: Clarabel choose units once more, how far a step may go, how many digits to aim at.
 _TRIES = (
     (True, False, 0.99, AIM),
     (True, True, 0.99, AIM),

@@ -8,8 +8,9 @@ are decided.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from ..predictions import (
     Numbers,
     Outcomes,
     Prediction,
+    Table,
     count_rows,
     take_rows,
 )
@@ -36,7 +38,7 @@ PROBES = 100
 PREDICTIONS = (Prediction, JointPrediction)
 
 #: Covariates, or predictions, or one of these by name of a key.
-Contexts = "Table | AnyPrediction | Mapping[str, Any]"
+Contexts: TypeAlias = "Table | AnyPrediction | Mapping[str, Any]"
 
 _LOG = logging.getLogger(__name__)
 

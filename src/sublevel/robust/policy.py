@@ -6,7 +6,8 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf
+from math import isinf, isnan
+from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -714,7 +715,7 @@ def as_chunk(owner: str, chunk: int | None) -> int | None:
 
 def index_of(X: object) -> Any:
     """Labels of the contexts, if they have any."""
-    return X.index if hasattr(X, "iloc") else None
+    return getattr(X, "index", None) if hasattr(X, "iloc") else None
 
 
 def _is_own_oracle(key: UncertainKey) -> bool:
@@ -744,8 +745,9 @@ def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool) and not np.isnan(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return not isnan(value)
 
 
 def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:

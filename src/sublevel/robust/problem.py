@@ -129,8 +129,8 @@ class RobustProblem:
         policy = Policy(self, engine, solver)
         if isinstance(solver, str) and solver != "CLARABEL" and not policy.one_by_one:
             warnings.warn(
-                f"RobustProblem.compile(solver={solver!r}): contexts are posed to CVXPY "
-                "one by one, which takes milliseconds each. CLARABEL, the default, "
+                f"RobustProblem.compile(solver={solver!r}): contexts are posed to "
+                "CVXPY one by one, which takes milliseconds each. CLARABEL, the default, "
                 "keeps one live solver for all of them.",
                 OneByOne,
                 stacklevel=2,
@@ -212,7 +212,7 @@ class RobustProblem:
         )
 
     def prepared(self) -> Prepared:
-        """The model with its judge, at the present values of what multiplies outcomes."""
+        """The model and its judge, at the present values of what multiplies outcomes."""
         now = stamp(self._products)
         if self._prepared is None or self._prepared[0] != now:
             model = read_model(
@@ -282,7 +282,7 @@ class RobustProblem:
         return set_value(key, value)
 
     def _explain(self, X: Table | None) -> None:
-        """Raise what lies behind a status, in words: a set's trouble, or the solver's."""
+        """Raise what lies behind a status: a set's trouble, or the solver's."""
         for key in self.keys:
             self._region(key, X)
         raise SolverFailed(
