@@ -3,9 +3,10 @@
     minimise x' P x / 2 + q' x  subject to  A x + s = b, s in K
 
 has, for multipliers z in K*, no value below  -x' P x / 2 - b' z + r' x*  with the
-residual r = P x + q + A' z of the dual and an optimum x*. Solvers measure r against the largest
-number in sight, so in a badly scaled program a large residual of one column can pass.
-Here it is measured by what it may be worth: |r|' |x| beside the objective's own terms.
+residual r = P x + q + A' z of the dual and an optimum x*. Solvers measure r against the
+largest number in sight, so in a badly scaled program a large residual of one column can
+pass. Here it is measured by what it may be worth: |r|' |x| beside the objective's own
+terms.
 """
 
 from __future__ import annotations

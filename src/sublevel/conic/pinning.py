@@ -1,8 +1,8 @@
 """Columns whose value is settled before anything is solved.
 
 A variable between equal bounds, or an integer that was branched on, is a number. Left
-to a solver it would be that number up to its tolerance, and a large coefficient (the M of
-`M * (1 - z)`) would make a loose constraint of what should be a tight one.
+to a solver it would be that number up to its tolerance, and a large coefficient (the M
+of `M * (1 - z)`) would make a loose constraint of what should be a tight one.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ all entries, right-hand side and objective included, as near to zero as possible
 of the logarithms are added up, not their squares, so that a few odd numbers (what is
 left of terms that cancelled, a bound far away) do not spoil the units of all others.
 Rows of one cone share a unit, with one exception. CVXPY writes x^2 <= t y as the
-second-order cone (y + t, y - t, 2 x), and such a cone is the same if y is multiplied and t divided by a number: that number is chosen too.
+second-order cone (y + t, y - t, 2 x), and such a cone is the same if y is multiplied
+and t divided by a number: that number is chosen too.
 
 A context whose numbers are near one already is left as it is. What is chosen depends on
 the context alone, never on its neighbours.

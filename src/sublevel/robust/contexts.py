@@ -62,6 +62,11 @@ def are_predictions(X: Contexts | None) -> bool:
     return any(isinstance(part, PREDICTIONS) for part in parts)
 
 
+def index_of(X: object) -> Any:
+    """Labels of the contexts, if they have any."""
+    return getattr(X, "index", None) if hasattr(X, "iloc") else None
+
+
 def as_contexts(X: Any) -> Any:
     """Covariates in a form whose rows can be taken again and again."""
     if isinstance(X, list):

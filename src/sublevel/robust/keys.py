@@ -16,8 +16,8 @@ from ..sets import UncertaintySet
 from .decisions import Named, Promise
 
 if TYPE_CHECKING:
+    from .model.oracle import Oracle
     from .model.uncertain import Key
-    from .solve.oracle import Oracle
 
 #: What can give a key its set: a LossSet or the like, a set value, a user's oracle.
 Source: TypeAlias = "SetSource | UncertaintySet | Oracle"

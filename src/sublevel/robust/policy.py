@@ -21,7 +21,7 @@ from ..calibration.certificates import (
 )
 from ..calibration.request import read_request
 from ..calibration.search import Search
-from ..checks import Array, require_level, require_positive
+from ..checks import Array, require_level
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
@@ -40,8 +40,9 @@ from .contexts import (
     are_predictions,
     as_contexts,
     count_contexts,
+    index_of,
 )
-from .deciding import decide_chunks, decide_each
+from .deciding import as_chunk, decide_chunks, decide_each
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
 from .fallback import as_fallback, exceptions, fall_back
@@ -699,23 +700,6 @@ class Policy:
         else:
             facts.append(("promise", in_short(promise_of(self._keys))))
         return facts
-
-
-def as_chunk(owner: str, chunk: int | None) -> int | None:
-    """How many contexts go together: a positive whole number, or None."""
-    if chunk is None:
-        return None
-    require_positive(owner, chunk=chunk)
-    if isinstance(chunk, bool) or chunk != int(chunk):
-        raise InvalidParameter(
-            f"{owner}(chunk=...) must be a whole number of at least 1, got {chunk!r}."
-        )
-    return int(chunk)
-
-
-def index_of(X: object) -> Any:
-    """Labels of the contexts, if they have any."""
-    return getattr(X, "index", None) if hasattr(X, "iloc") else None
 
 
 def _is_own_oracle(key: UncertainKey) -> bool:

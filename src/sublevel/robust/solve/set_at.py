@@ -9,7 +9,7 @@ from ...sets import Box, UncertaintySet
 from ...sets.members import is_empty
 from ..judge.set_oracles import Region
 from ..keys import UncertainKey
-from .oracle import CheckedOracle, Oracle
+from ..model.oracle import CheckedOracle, Oracle
 
 
 def set_value(key: UncertainKey, value: UncertaintySet | Oracle) -> Region:
