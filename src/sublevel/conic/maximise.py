@@ -92,8 +92,8 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
     data = fill(without(program, pins), slots, {})
     status = "solver_failed"
-    for careful in (False, True):
-        solved = Clarabel(careful).solve(data)
+    for effort in range(3):
+        solved = Clarabel(effort).solve(data)
         status = STATUSES[int(solved.status[0])]
         if status == "optimal":
             x = np.empty(program.width)

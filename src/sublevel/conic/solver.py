@@ -96,13 +96,13 @@ class Clarabel:
 
     Parameters
     ----------
-    careful : bool, default False
-        Start from scratch at every context, aim at more digits, and in a second try
-        take the units from the solution of the first.
+    effort : 0, 1 or 2
+        1 starts from scratch at every context and aims at more digits; 2 then solves
+        once more in units that this solution suggests.
     """
 
-    def __init__(self, careful: bool = False) -> None:
-        self.careful = careful
+    def __init__(self, effort: int = 0) -> None:
+        self.effort = effort
 
     def solve(self, data: ProgramData) -> Solutions:
         """Solve all contexts."""
@@ -124,20 +124,17 @@ class Clarabel:
     def _solve(self, data: ProgramData, odd: bool) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
         scaling = scale(data) if odd else None
-        solved = _in_units(data, scaling, self.careful)
-        if not self.careful:
-            return solved
-        if scaling is not None:
+        solved = _in_units(data, scaling, self.effort > 0)
+        if self.effort > 0 and scaling is not None:
             # As it is written, where no units were of help. That there is no solution
             # is a claim too, and in bad units it may be a wrong one.
             lost = np.flatnonzero(solved.status != OPTIMAL)
             if lost.size:
                 _replace(solved, lost, _in_units(data.at(lost), None, careful=True))
-        for _ in range(2):
+        for _ in range(2 * (self.effort > 1)):
             rows = np.flatnonzero(np.isfinite(solved.x).all(axis=1))
             if not rows.size:
                 break
-            # Once more in units that the first solutions suggest.
             part = data.at(rows)
             units = scale(part, solved.x[rows])
             _replace(solved, rows, _in_units(part, units, careful=True))
