@@ -23,7 +23,8 @@ def app() -> None:
     try:
         from reproduction.commands import app as command
     except ModuleNotFoundError as error:
-        if error.name not in MISSING:
+        package = str(error.name).partition(".")[0]
+        if package not in MISSING:
             raise
-        sys.exit(MISSING[error.name])
+        sys.exit(MISSING[package])
     command(prog_name="sublevel")

@@ -25,7 +25,7 @@ def lines(table: Table, heads: Mapping[str, str]) -> list[str]:
     >>> for line in lines(table, {"method": "", "radius": "r"}):
     ...     print(line)
           r
-    ----------
+    --------
     MSE   2
     MSEV  10
     """
