@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import (
     BayesianRidge,
@@ -14,12 +12,12 @@ from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
 )
-from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sublevel import losses
 from sublevel.loss_set import LossSet
+from sublevel.models import MeanVarianceRegressor
 
 from .shop import PRODUCTS, Days
 
@@ -42,45 +40,21 @@ class Contender:
         return sample.demand[["bread"]].assign(busiest=sample.busiest)
 
 
-class MeanAndSpread(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A mean for every product, and a spread fitted to its squared residuals.
-
-    With the mean fixed, the likelihood of Nix & Weigend (1994) is the gamma deviance of
-    the squared residuals; those are out of fold, so the spread is not flattered.
-    """
-
-    def fit(self, X: Any, Y: Any) -> MeanAndSpread:
-        """Fit the mean, then one spread for each column of Y."""
-        squares = (Y - cross_val_predict(LinearRegression(), X, Y)) ** 2
-        self.mean_ = LinearRegression().fit(X, Y)
-        self.spreads_ = [
-            make_pipeline(StandardScaler(), GammaRegressor(alpha=1e-3)).fit(X, column)
-            for column in np.asarray(squares).T
-        ]
-        return self
-
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The mean, and the spread if asked, each of shape (n, columns of Y)."""
-        mean = self.mean_.predict(X)
-        if not return_std:
-            return mean
-        variances = [spread.predict(X) for spread in self.spreads_]
-        return mean, np.sqrt(np.column_stack(variances))
-
-
 def contenders(train: Days, seed: int) -> list[Contender]:
     """Every contender, trained."""
     forest = RandomForestRegressor(200, random_state=seed)
     voters = RandomForestClassifier(200, min_samples_leaf=10, random_state=seed)
     logistic = make_pipeline(StandardScaler(), LogisticRegression())
+    gamma = make_pipeline(StandardScaler(), GammaRegressor(alpha=1e-3))
+    spread = MeanVarianceRegressor(LinearRegression(), gamma)
     both = losses.Combined(["squared", "cross_entropy"])
     table: list[tuple[str, Any, Any, str]] = [
         ("Linear", LinearRegression(), "squared", "demand"),
         ("Linear", LinearRegression(), "mahalanobis", "demand"),
         ("Random forest", forest, losses.Huber(knee=5.0), "demand"),
         ("Bayesian ridge", [BayesianRidge() for _ in PRODUCTS], "gaussian", "demand"),
-        ("Mean + spread", MeanAndSpread(), "gaussian", "demand"),
-        ("Mean + spread", MeanAndSpread(), "nll", "demand"),
+        ("Mean + spread", spread, "gaussian", "demand"),
+        ("Mean + spread", spread, "nll", "demand"),
         ("Logistic", logistic, "cross_entropy", "busiest"),
         ("Random forest", voters, "cross_entropy", "busiest"),
         ("Forest + logit", [forest, logistic], both, "bread and busiest"),
