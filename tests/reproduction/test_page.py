@@ -1,4 +1,4 @@
-"""The report in a real browser: no errors, tables sort, figures show, offline.
+"""The pages in a real browser: no errors, tables sort, figures show, offline.
 
 Chromium runs headless with a script appended to a copy of the page; what the script
 finds is written into the document, which `--dump-dom` prints.
@@ -13,8 +13,11 @@ from html import unescape
 import pytest
 
 from reproduction import paper
+from reproduction.demo import facts as demo_facts
+from reproduction.demo import sets
 from reproduction.experiments import EXPERIMENTS, Cell, collect, run_all
 from reproduction.experiments.settings import Extent
+from reproduction.report import write
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 SMALL = Extent("quick", seeds=2, calibration=120, population=60)
@@ -68,13 +71,28 @@ ASK = """<script>
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def browser():
     if BROWSER is None:
         needed = "Chromium is not installed: `apt-get install chromium`."
         # In CI a missing browser is a broken machine, not a reason to test less.
         if os.environ.get("CI"):
             pytest.fail(needed)
         pytest.skip(needed)
+
+
+@pytest.fixture(scope="module")
+def demonstration(browser, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        sizes = {"training": 150, "calibration": 80, "test": 200}
+        patch.setattr(demo_facts, "SIZES", sizes)
+        patch.setattr(demo_facts, "MEASURED", 10)
+        facts = demo_facts.collect(seed=1)
+    facts["rows"][0]["verdict"] = "refuted"
+    return write(sets.page(facts), facts, tmp_path_factory.mktemp("demo"))[0]
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory):
     cells = [
         Cell(EXPERIMENTS["newsvendor"].settings[3], (0, 1), SMALL),
         Cell(EXPERIMENTS["portfolio"].settings[2], (0, 1), SMALL),
@@ -124,6 +142,18 @@ def test_the_page_works(page, tmp_path, width):
     assert found["hidden"] == 0
     assert not found["wide"]
     assert "objective" in found["tip"]
+    assert found["shown"] == "block"
+    assert found["red"] == "rgb(176, 0, 32)"
+
+
+@pytest.mark.parametrize("width", [1200, 420])
+def test_the_page_of_the_demonstration_works(demonstration, tmp_path, width):
+    found = looked_at(demonstration, tmp_path, width)
+    assert found["problems"] == found["requests"] == []
+    assert (found["tables"], found["unsorted"]) == (1, 0)
+    assert (found["panels"], found["hidden"]) == (6 + 7 + 2, 0)
+    assert not found["wide"]
+    assert "realised" in found["tip"]
     assert found["shown"] == "block"
     assert found["red"] == "rgb(176, 0, 32)"
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..report import Figure, Series, linear, listed, panel
 
 CALM, PROMOTED, COVERED = "#1f6fb4", "#d95f02", "#0b3c66"
-BAND, ASKED, REFUTED = "#eee", "#888", "#b00020"
+BAND, ASKED, REFUTED = "#ddd", "#888", "#b00020"
 
 
 def figures(facts: dict[str, Any]) -> list[Figure]:

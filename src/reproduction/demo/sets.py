@@ -62,7 +62,7 @@ def page(facts: dict[str, Any]) -> report.Page:
         "Models of a made-up shop's demand and of its busiest hour, each calibrated "
         "into a set that should hold what happens on a new day.",
         [
-            report.Section("In a minute", [facts["summary"]], boxed=True),
+            report.Section("In a minute", paragraphs=[facts["summary"]], boxed=True),
             report.Section(
                 "Promises and outcomes",
                 tables=[violations(facts)],

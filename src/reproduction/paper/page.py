@@ -72,15 +72,23 @@ def _introduction(facts: dict[str, Any]) -> str:
 
 def _minute(facts: dict[str, Any]) -> Section:
     alarms = broken(facts)
-    paragraphs = [lead(facts), *([] if alarms else [NOTHING_BROKEN])]
     return Section(
-        "In a minute", paragraphs, overview(facts), alarms=alarms, boxed=True
+        "In a minute",
+        lead(facts),
+        [] if alarms else [NOTHING_BROKEN],
+        overview(facts),
+        alarms=alarms,
+        boxed=True,
     )
 
 
 def _problem(problem: dict[str, Any]) -> Section:
-    text = " ".join(problem["summary"])
-    return Section(problem["title"], [text], tables(problem), figures(problem))
+    return Section(
+        problem["title"],
+        paragraphs=[" ".join(problem["summary"])],
+        tables=tables(problem),
+        figures=figures(problem),
+    )
 
 
 def _assumptions(facts: dict[str, Any]) -> Section:

@@ -24,7 +24,8 @@ class Section:
 
     Attributes
     ----------
-    paragraphs : what comes first
+    lead : the answer in a sentence
+    paragraphs : what comes first otherwise
     tables, figures : what comes next
     alarms : sentences in red
     terms : words of the page, and what they mean
@@ -32,6 +33,7 @@ class Section:
     """
 
     title: str
+    lead: str = ""
     paragraphs: Sequence[str] = ()
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()

@@ -78,6 +78,7 @@ def _markdown(page: Page) -> str:
 def _section(section: Section) -> list[str]:
     return [
         f"## {section.title}",
+        section.lead,
         *section.paragraphs,
         *(_table(table) for table in section.tables),
         "\n".join(f"- **{line}**" for line in section.alarms),
