@@ -81,13 +81,18 @@ class ChunkTask:
         best = np.flatnonzero(solved.status == OPTIMAL)
         before = np.isin(decisions.status[at], ("optimal",))
         lost = np.flatnonzero((solved.status != OPTIMAL) & ~before)
-        decisions.status[at[lost]] = np.array(STATUSES)[solved.status[lost]]
+        decisions.put(
+            at[lost], self.layout.room(np.array(STATUSES)[solved.status[lost]])
+        )
         if not best.size:
             return clean
         values = self.compiled.values(solved.x[best])
         narrowed = [oracle.narrowed(at[best]) for oracle in oracles]
+        resolution = (
+            np.zeros(len(at)) if solved.resolution is None else solved.resolution
+        )
         judged = self.compiled.ruler.judge(
-            values, solved.objective[best], self.ordinary, narrowed
+            values, solved.objective[best], self.ordinary, narrowed, resolution[best]
         )
         clean[best] = judged.clean
         passed = judged.passed
@@ -163,4 +168,6 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     bound = (
         nan if given is None or np.shape(given) != (n,) else np.asarray(given, float)
     )
-    return Solutions(status, x, objective, bound)
+    # A resolution is taken at the word of our own solver only.
+    own = solved.resolution if type(solver) is Clarabel else None
+    return Solutions(status, x, objective, bound, own)
