@@ -19,7 +19,10 @@ EVENT = (
     f"{ALWAYS} (a context counts as kept where the policy keeps its word or takes no "
     "decision)"
 )
-TAKEN = f"among the decisions that are taken, {ALWAYS}"
+TAKEN = (
+    "among the decisions that are taken, one breaks a constraint or costs more than "
+    "certified"
+)
 #: What "risk" controls in place of a probability.
 MISS = "the worst miss of a promise, relative and capped at 1,"
 

@@ -22,7 +22,7 @@ from ..guarantees import PAC
 from .envelope import pass_in_sequence
 
 #: Sequences of tests.
-STARTS = 8
+STARTS = 16
 #: Share of the calibration points that choose the grid where none is given.
 SCOUTS = 0.1
 
