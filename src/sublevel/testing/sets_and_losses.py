@@ -15,7 +15,7 @@ from ..checks import Array
 from ..conic.maximise import maximise
 from ..epigraph import Epigraph
 from ..errors import EmptySet
-from ..guarantees import Settling
+from ..guarantees.faces import settling
 from ..predictions import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from ..sets import Mixed, UncertaintySet
 from .contract import ContractBroken, require
@@ -115,9 +115,7 @@ def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -
 
 def _check_settling(guarantee: Any, scores: Array, alpha: float) -> None:
     """Scores that are said to settle the budget do so, if the guarantee says it."""
-    if not isinstance(guarantee, Settling):
-        return
-    settled = guarantee.settling(len(scores), alpha)
+    settled = settling(guarantee, len(scores), alpha)
     budget = guarantee.calibrate(scores, alpha).budget
     floors = np.sort(scores)[::-1].tolist()
     first = next((floor for floor in floors if settled(scores, floor)), None)
