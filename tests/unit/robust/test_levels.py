@@ -1,5 +1,7 @@
 """Grids that owe nothing to the data: of the data only where to begin and to end."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -78,7 +80,7 @@ def test_a_grid_must_be_a_list_of_numbers(grid):
 @pytest.mark.parametrize("grid", [Geometric(), Signed()])
 def test_up_is_the_next_level_and_levels_stay(grid):
     levels = np.array(list(grid.downwards(np.array([1e-7, 3.0, 1e6]))))[::-1]
-    for low, high in zip(levels[:-1], levels[1:], strict=True):
+    for low, high in pairwise(levels):
         assert grid.up(float(high)) == high
         assert grid.up(float(low + 0.3 * (high - low))) == high
     assert grid.up(np.inf) == np.inf
