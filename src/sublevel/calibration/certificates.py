@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 #: What is counted, where contexts may be left without a decision, and where not.
 ALWAYS = "the decision breaks a constraint or costs more than certified"
 EVENT = (
-    f"{ALWAYS} (a context counts as kept where the policy keeps its word or takes no "
-    "decision)"
+    f"{ALWAYS} (a policy that breaks neither, or takes no decision, keeps its promise)"
 )
 TAKEN = (
     "among the decisions that are taken, one breaks a constraint or costs more than "
