@@ -8,8 +8,9 @@ are decided.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,10 +26,12 @@ from ..predictions import (
     Numbers,
     Outcomes,
     Prediction,
+    Table,
     count_rows,
     take_rows,
 )
 from .keys import UncertainKey
+from .probes import Riders
 
 #: Contexts that are tried, spread over all, before an error is taken for bad contexts.
 PROBES = 100
@@ -36,7 +39,7 @@ PROBES = 100
 PREDICTIONS = (Prediction, JointPrediction)
 
 #: Covariates, or predictions, or one of these by name of a key.
-Contexts = "Table | AnyPrediction | Mapping[str, Any]"
+Contexts: TypeAlias = "Table | AnyPrediction | Mapping[str, Any]"
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,6 +55,22 @@ def count_contexts(X: Contexts) -> int:
             )
         return int(counts.pop())
     return len(X) if isinstance(X, PREDICTIONS) else count_rows(X)
+
+
+def contexts_to_decide(
+    owner: str, keys: tuple[UncertainKey, ...], X: Contexts | None
+) -> int:
+    """How many contexts there are; one, without covariates, if no set needs any."""
+    if X is None:
+        if any(key.predicted is not None for key in keys):
+            raise InvalidParameter(
+                f"{owner}(X) needs covariates, as a set is a LossSet."
+            )
+        return 1
+    rows = count_contexts(X)
+    if not rows:
+        raise InvalidParameter(f"{owner}(X) needs at least one context.")
+    return rows
 
 
 def are_predictions(X: Contexts | None) -> bool:
@@ -76,18 +95,22 @@ class ContextSets:
     keys : the uncertain keys
     losses : for each key the losses it was compiled for, or None
     X : covariates, or predictions, of all contexts
+    riders : probes to ask the models along with contexts, or None
     """
 
     keys: tuple[UncertainKey, ...]
     losses: tuple[tuple[Loss, ...] | None, ...]
     X: Any
+    riders: Riders | None = None
     _hope: bool = field(default=False, repr=False)
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
         return [
-            None if losses is None else self._batch(key, losses, rows)
-            for key, losses in zip(self.keys, self.losses, strict=True)
+            None if losses is None else self._batch(number, key, losses, rows)
+            for number, (key, losses) in enumerate(
+                zip(self.keys, self.losses, strict=True)
+            )
         ]
 
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
@@ -115,7 +138,7 @@ class ContextSets:
         return self.where_possible(self._spread())[0]
 
     def _batch(
-        self, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
+        self, number: int, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
     ) -> Batch:
         """A key's batch of sets at some rows of X: covariates or predictions."""
         given = self.X.get(key.name) if isinstance(self.X, dict) else self.X
@@ -127,6 +150,8 @@ class ContextSets:
         assert source is not None
         if isinstance(given, PREDICTIONS):
             batch: Batch = predicted_sets(losses, common_budget(source), given[rows])
+        elif self.riders is not None:
+            batch = self.riders.predict_set(number, source, take_rows(given, rows))
         else:
             batch = source.predict_set(take_rows(given, rows))
         if not losses:

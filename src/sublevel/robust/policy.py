@@ -38,7 +38,7 @@ from .contexts import (
     ContextSets,
     are_predictions,
     as_contexts,
-    count_contexts,
+    contexts_to_decide,
 )
 from .deciding import decide_chunks, decide_each
 from .decisions import DecisionArrays, Decisions, Promise, in_short
@@ -49,6 +49,7 @@ from .files.policy_file import write_file
 from .judge.ruler import IN_WORDS
 from .keys import UncertainKey, promise_of
 from .labelled import Outcome, fold_marks, label, outcomes_of_key
+from .probes import Riders
 from .progress import Bar
 from .recognition import Recognition, recognise
 from .solve.cuts.cuts import Cuts
@@ -183,14 +184,16 @@ class Policy:
             True vouches that they are those of the model that was calibrated.
         """
         step = as_chunk("Policy.decide", chunk)
-        rows = self._count(X)
-        arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step)
-        return self._decisions(arrays, X, scenarios, trusted)
+        rows = contexts_to_decide("Policy.decide", self._keys, X)
+        riders = self._riders(X, rows)
+        arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step, riders)
+        return self._decisions(arrays, X, scenarios, trusted, riders)
 
     def decide_one(self, X: Contexts | None = None) -> Decisions:
         """The decision at one context; what a status would hide is an error."""
-        rows = self._count(X)
-        sets = ContextSets(self._keys, self._losses, as_contexts(X))
+        rows = contexts_to_decide("Policy.decide", self._keys, X)
+        riders = self._riders(X, rows)
+        sets = ContextSets(self._keys, self._losses, as_contexts(X), riders)
         task = self._engine.task(self._keys, sets.first)
         if task is not None:
             return self.decide(X)
@@ -200,7 +203,7 @@ class Policy:
             for key, batch in zip(self._keys, batches, strict=True)
         ]
         arrays, scenarios = self._engine.solve_one(self._keys, regions)
-        return self._decisions(arrays, X, (scenarios,), trusted=False)
+        return self._decisions(arrays, X, (scenarios,), False, riders)
 
     def _decisions(
         self,
@@ -208,12 +211,13 @@ class Policy:
         X: Contexts | None,
         scenarios: tuple[Mapping[Any, Array], ...],
         trusted: bool,
+        riders: Riders | None,
     ) -> Decisions:
         """Decisions with what is promised of them, and the fallback."""
         return Decisions(
             fall_back(arrays, self._fallback),
             self.problem.prepared().layout,
-            self._promise(X, len(arrays), trusted),
+            self._promise(X, trusted, riders),
             index_of(X),
             tuple(k.name for k in self._keys if _is_own_oracle(k)),
             scenarios,
@@ -225,11 +229,12 @@ class Policy:
         rows: int,
         n_jobs: int | None,
         progress: bool,
-        step: int | None = None,
+        step: int | None,
+        riders: Riders | None,
     ) -> tuple[DecisionArrays, tuple[Mapping[Any, Array], ...]]:
         """The decisions before any fallback."""
         engine, keys = self._engine, self._keys
-        sets = ContextSets(keys, self._losses, as_contexts(X))
+        sets = ContextSets(keys, self._losses, as_contexts(X), riders)
         task = engine.task(keys, sets.first)
         with Bar(rows, progress) as bar:
             if task is not None:
@@ -251,19 +256,16 @@ class Policy:
                 bar,
             )
 
-    def _count(self, X: Contexts | None) -> int:
-        if X is None:
-            if any(key.predicted is not None for key in self._keys):
-                raise InvalidParameter(
-                    "Policy.decide(X) needs covariates, as a set is a LossSet."
-                )
-            return 1
-        rows = count_contexts(X)
-        if not rows:
-            raise InvalidParameter("Policy.decide(X) needs at least one context.")
-        return rows
+    def _riders(self, X: Contexts | None, rows: int) -> Riders | None:
+        """Probes to ask the models along with contexts, if a promise hangs on that."""
+        recognition = None if self._settled is None else self._settled.recognition
+        if recognition is None or recognition.probes is None or are_predictions(X):
+            return None
+        return recognition.probes.riders(rows)
 
-    def _promise(self, X: Contexts | None, rows: int, trusted: bool) -> Promise:
+    def _promise(
+        self, X: Contexts | None, trusted: bool, riders: Riders | None
+    ) -> Promise:
         """What is promised of decisions: of all, or by name of each key's sets.
 
         Nothing, with a warning, if the decision rule is not the one calibrated.
@@ -274,17 +276,17 @@ class Policy:
         if self._settled is None:
             promise = promise_of(self._keys)
             return _vouched(promise) if foreign else promise
-        if self._is_void(rows):
+        if self._is_void(riders):
             return None
         certificate = self._settled.certificate
         return _vouched(certificate) if foreign else certificate
 
-    def _is_void(self, rows: int = 0) -> bool:
+    def _is_void(self, riders: Riders | None = None) -> bool:
         """Whether the decision rule is not the one calibrated; then with a warning."""
         settled = self._settled
         if settled is None or settled.recognition is None:
             return False
-        changed = settled.recognition.changed(*self._rule(), rows)
+        changed = settled.recognition.changed(*self._rule(), riders)
         if changed is not None:
             warnings.warn(
                 f"The policy's certificate is void: {changed} since it was calibrated. "
@@ -582,9 +584,9 @@ class Policy:
         """What the policy's decisions depend on, with contexts to tell it by."""
         return recognise(*self._rule(), X)
 
-    def changed_since(self, recognition: Recognition, rows: int) -> str | None:
+    def changed_since(self, recognition: Recognition) -> str | None:
         """What is no longer as it was, in words; None if all is."""
-        return recognition.changed(*self._rule(), rows)
+        return recognition.changed(*self._rule())
 
     def frontier(
         self,

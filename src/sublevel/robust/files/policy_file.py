@@ -9,6 +9,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,11 @@ from ...errors import CannotWrite, InvalidParameter
 
 #: What the file calls itself, and the version of its layout.
 FORMAT, VERSION = "sublevel policy", 3
-#: Arrays in a file, and bytes they may take when unpacked, at most.
-MOST_ARRAYS, MOST_BYTES = 100_000, 2**31
+#: Arrays in a file, at most, and bytes up to which they are packed tightly. What takes
+#: more is as large in the file as it is in memory.
+MOST_ARRAYS, MOST_PACKED = 1_000_000, 2**26
+#: Types that arrays of a policy have.
+KINDS = "biufUmM"
 
 FilePath = str | PathLike[str]
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -45,7 +49,8 @@ def write_file(path: FilePath, about: Mapping[str, Any], arrays: Arrays) -> None
         raise _cannot_write(path, error) from error
     try:
         with os.fdopen(number, "wb") as file:
-            np.savez_compressed(file, **arrays, checksum=seal)  # type: ignore[arg-type]
+            pack = np.savez_compressed if _is_small(arrays) else np.savez
+            pack(file, **arrays, checksum=seal)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, _mode(target))
@@ -108,6 +113,11 @@ def _mode(target: Path) -> int:
         return 0o666 & ~mask
 
 
+def _is_small(arrays: Arrays) -> bool:
+    # Heads, names and the checksum are not counted, and take less than half.
+    return sum(array.nbytes + 1000 for array in arrays.values()) < MOST_PACKED // 2
+
+
 def _cannot_write(path: object, error: OSError) -> CannotWrite:
     return CannotWrite(
         f"Policy.save({str(path)!r}) cannot write there: {error.strerror or error}. "
@@ -119,8 +129,8 @@ def _arrays(path: Path) -> Arrays:
     """The arrays of an npz file; each is read whole, so that its CRC is checked."""
     arrays: Arrays = {}
     with zipfile.ZipFile(path) as file:
-        members = file.infolist()
-        if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > MOST_BYTES:
+        members, most = file.infolist(), max(MOST_PACKED, path.stat().st_size)
+        if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > most:
             raise ValueError("it would unpack to more than a policy ever takes")
         for member in members:
             arrays[member.filename.removesuffix(".npy")] = _array(file.read(member))
@@ -134,7 +144,9 @@ def _array(raw: bytes) -> np.ndarray[Any, Any]:
     read = np.lib.format.read_array_header_1_0
     shape, _, dtype = read(content) if version == (1, 0) else _head(content)
     left = len(raw) - content.tell()
-    if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize != left:
+    if dtype.kind not in KINDS or not dtype.itemsize:
+        raise ValueError(f"an array of type {dtype}")
+    if prod(shape) * dtype.itemsize != left:
         raise ValueError("the head of an array does not fit its content")
     content.seek(0)
     array: np.ndarray[Any, Any] = np.lib.format.read_array(content, allow_pickle=False)
