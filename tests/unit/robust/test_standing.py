@@ -202,7 +202,7 @@ def test_a_loaded_policy_knows_its_model(tmp_path):
         assert promise.alpha == 0.1
         assert any("model that the saved policy" in s for s in promise.assumptions)
     other = LinearRegression().fit(X[:100], Y[:100] + 5)
-    with pytest.warns(CertificateVoid, match="not the one it was .* something else"):
+    with pytest.warns(CertificateVoid, match=r"not the one it was .* something else"):
         assert load(other).decide(X[200:]).certificate is None
 
     def short(X):
@@ -210,7 +210,7 @@ def test_a_loaded_policy_knows_its_model(tmp_path):
             raise ValueError("a hundred only")
         return sets.model_.predict(X)
 
-    with pytest.warns(CertificateVoid, match="not the one it was .* a hundred only"):
+    with pytest.warns(CertificateVoid, match=r"not the one it was .*a hundred only"):
         assert load(short).decide(X[200:]).certificate is None
     given = sl.Prediction(sets.model_.predict(X[200:]))
     loaded = sl.load_policy(tmp_path / "policy.npz")
@@ -234,7 +234,7 @@ class ByName:
         assert str(frame["sort"].dtype) == "category"
         assert str(frame["day"].dtype).startswith("datetime64")
         shift = frame["kind"].map({"high": 0.1, "low": -0.1}).fillna(0.0)
-        codes = frame["sort"].cat.codes + frame["day"].dt.dayofweek
+        codes = frame["sort"].cat.codes + frame["day"].dt.day
         return (
             frame[["b", "a"]].to_numpy()[:, ::-1] + (shift + codes).to_numpy()[:, None]
         )
@@ -269,7 +269,8 @@ def test_a_model_with_names_is_known_again(tmp_path, model, columns):
     for rows in (frame[200:], frame[200:201], frame[200:210]):
         again, before = loaded.decide(rows), policy.decide(rows)
         assert again.certificate.alpha == before.certificate.alpha == 0.1
-        np.testing.assert_array_equal(again.objective, before.objective)
+        np.testing.assert_array_equal(again.status, before.status)
+        np.testing.assert_allclose(again.objective, before.objective, 1e-7, 1e-9)
     stranger = sl.load_policy(
         tmp_path / "p", {"r": lambda frame: frame[["a", "b"]].to_numpy() + 1}
     )
@@ -363,32 +364,39 @@ def test_a_change_anywhere_is_noticed_at_one_row(change, monkeypatch):
         assert policy.decide(X[200:201]).certificate is None
 
 
-def test_weights_that_python_cannot_see():
-    """A booster that goes on training, and a network trained in place."""
-    lightgbm, torch = pytest.importorskip("lightgbm"), pytest.importorskip("torch")
-    table = lightgbm.Dataset(X[:100], Y[:100, 0], free_raw_data=False)
+def booster():
+    """Trees that go on growing, in memory that is not Python's."""
+    lightgbm = pytest.importorskip("lightgbm")
     options = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 5}
-    booster = lightgbm.train(options, table, 3, keep_training_booster=True)
-    line = torch.nn.Linear(3, 2)
+    table = lightgbm.Dataset(X[:100], Y[:100, 0], free_raw_data=False)
+    trees = lightgbm.train(options, table, 3, keep_training_booster=True)
 
-    def trees(X):
-        return np.column_stack([booster.predict(X), booster.predict(X)])
+    def predict(X):
+        return np.tile(trees.predict(X, num_threads=1)[:, None], 2)
 
-    def network(X):
-        with torch.no_grad():
-            return line(torch.tensor(X, dtype=torch.float32)).numpy()
+    return predict, trees.update
 
-    def train():
-        with torch.no_grad():
-            line.weight[0, 0] += 0.1
 
-    for model, change in ((trees, booster.update), (network, train)):
-        policy, *_ = calibrated(model)
-        assert policy.decide(X[200:201]).certificate is policy.certificate_
-        assert policy.decide(X[200:]).certificate is policy.certificate_
-        change()
-        with pytest.warns(CertificateVoid, match="predicts something else"):
-            assert policy.decide(X[200:201]).certificate is None
+def network():
+    """A tensor that is changed in place."""
+    torch = pytest.importorskip("torch")
+    weights = torch.eye(3)[:, :2].clone()
+
+    def predict(X):
+        return (torch.tensor(X, dtype=torch.float32) @ weights).numpy()
+
+    return predict, lambda: weights[0, 0].add_(0.1)
+
+
+@pytest.mark.parametrize("make", [booster, network])
+def test_weights_that_python_cannot_see(make):
+    model, train = make()
+    policy, *_ = calibrated(model)
+    assert policy.decide(X[200:201]).certificate is policy.certificate_
+    assert policy.decide(X[200:]).certificate is policy.certificate_
+    train()
+    with pytest.warns(CertificateVoid, match="predicts something else"):
+        assert policy.decide(X[200:201]).certificate is None
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e6])

@@ -46,10 +46,11 @@ class Sums:
     def add(self, values: Array, slack: float = ROUNDING) -> None:
         """One row for the finite entries, and one for where the others are."""
         flat = np.ravel(values)
-        weights = self.rng.uniform(1.0, 2.0, flat.size)
+        weights = self.rng.uniform(0.5, 1.0, flat.size)
         kinds = 1.0 * (flat == np.inf) + 2.0 * (flat == -np.inf) + 4.0 * np.isnan(flat)
         for part in (np.where(kinds, 0.0, flat), kinds):
-            total, size = float(part @ weights), float(np.abs(part) @ weights)
+            with np.errstate(over="ignore", invalid="ignore"):
+                total, size = float(part @ weights), float(np.abs(part) @ weights)
             self.rows.append((total, slack * size))
 
 
@@ -115,7 +116,11 @@ def agree(after: Array, before: Array) -> bool:
     """Whether a trial came to what a file says it came to before."""
     if after.shape != before.shape or before.dtype != np.float64:
         return False
-    return bool((np.abs(after[:, 0] - before[:, 0]) <= after[:, 1]).all())
+    with np.errstate(invalid="ignore"):
+        close = np.abs(after[:, 0] - before[:, 0]) <= after[:, 1]
+    # A sum beyond all numbers is close to anything.
+    close &= np.isfinite(after).all(axis=1)
+    return bool((close | (after == before).all(axis=1)).all())
 
 
 def made_up(

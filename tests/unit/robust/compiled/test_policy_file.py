@@ -1,14 +1,19 @@
 """Policies in files: the same decisions, or a reason why not."""
 
 import json
+import multiprocessing
 import pickle
+import tracemalloc
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import cvxpy as cp
 import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.errors import InvalidParameter
+from sublevel.errors import CannotWrite, InvalidParameter
+from sublevel.robust.files import policy_file
 from sublevel.robust.files.policy_file import _checksum, read_file, write_file
 
 from .given import Given, calibrated, contexts, portfolio
@@ -139,6 +144,124 @@ def test_an_infinite_budget_stays_infinite(tmp_path):
     assert set(found.status) == {"unbounded_set"}
 
 
+def save_and_load(policy, path, times):
+    """Save to one path, and load what is there, again and again."""
+    for _ in range(times):
+        policy.save(path)
+        sl.load_policy(path)
+
+
+def test_writers_of_one_path_do_not_harm_each_other(saved):
+    """Four processes and four threads; nothing is left behind."""
+    policy, path, X = saved
+    processes = [
+        multiprocessing.get_context("fork").Process(
+            target=save_and_load, args=(policy, path, 8)
+        )
+        for _ in range(4)
+    ]
+    for process in processes:
+        process.start()
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(save_and_load, policy, path, 8) for _ in range(4)]:
+            done.result()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
+    assert list(path.parent.iterdir()) == [path]
+    same(sl.load_policy(path, {"r": Given()}).decide(X), policy.decide(X))
+
+
+def test_links_are_followed_and_permissions_kept(saved, tmp_path):
+    policy, path, _ = saved
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    path.write_bytes(b"something else")
+    path.chmod(0o640)
+    policy.save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    sl.load_policy(path)
+    sl.load_policy(link)
+
+
+def test_a_file_gets_the_permissions_any_file_gets(saved, tmp_path):
+    policy, _, _ = saved
+    (tmp_path / "any").write_text("")
+    policy.save(tmp_path / "fresh")
+    modes = [(tmp_path / name).stat().st_mode for name in ("any", "fresh")]
+    assert modes[0] == modes[1]
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", None, 5])
+def test_a_path_must_be_a_file_name(saved, path):
+    policy, *_ = saved
+    for use in (policy.save, sl.load_policy):
+        with pytest.raises(InvalidParameter, match="must be a file name"):
+            use(path)
+
+
+@pytest.mark.parametrize("path", ["nowhere/p", ".", "x" * 300])
+def test_where_nothing_can_be_written(saved, path, tmp_path, monkeypatch):
+    policy, *_ = saved
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(CannotWrite, match=r"Policy\.save.* cannot write there"):
+        policy.save(path)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def bomb(shape, kind, content):
+    """An array whose head promises a shape."""
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    text = head.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + content
+
+
+BOMBS = {
+    "a head that promises too much": bomb((10**12,), "<f8", bytes(8)),
+    "a head of nothing at all": bomb((10**12,), "|V0", b""),
+    "words of no length": bomb((10**12,), "<U0", b""),
+    "a negative shape": bomb((-1,), "<f8", bytes(8)),
+    "an array of arrays": bomb((1,), "(1000000,1000000)f8", bytes(8)),
+    "zeros without end": bomb((2**25,), "<f8", bytes(2**28)),
+    "no head": b"\x93NUMPY\x09\x00",
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_nothing_is_allocated_that_a_file_only_promises(saved, name):
+    _, path, _ = saved
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a999.npy", BOMBS[name])
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidParameter, match="cannot be read as one"):
+            sl.load_policy(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**25
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * 10**6, b'{"format": ' + b"9" * 10**5 + b"}", b'"\xff"', b"NaN"]
+)
+def test_a_description_that_cannot_be(saved, text):
+    _, path, _ = saved
+    with path.open("wb") as file:
+        np.savez(file, about=np.frombuffer(text, np.uint8))
+    with pytest.raises(InvalidParameter, match="cannot be read as one"):
+        sl.load_policy(path)
+
+
+def test_what_is_large_is_not_packed_tightly(tmp_path, monkeypatch):
+    """So that a file never unpacks to more than it is, beyond a size."""
+    monkeypatch.setattr(policy_file, "MOST_PACKED", 2**16)
+    write_file(tmp_path / "f", {"x": 1}, {"zeros": np.zeros(10**5)})
+    assert (tmp_path / "f").stat().st_size > 8e5
+    assert read_file(tmp_path / "f")[1]["zeros"].size == 10**5
+
+
 def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
     policy, path, _ = saved
     before = path.read_bytes()
@@ -148,7 +271,7 @@ def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr(np, "savez_compressed", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(CannotWrite, match="no space"):
         policy.save(path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
