@@ -6,7 +6,8 @@ import hashlib
 import io
 import json
 import os
-import tempfile
+import secrets
+import shutil
 import zipfile
 from collections.abc import Mapping
 from math import prod
@@ -25,6 +26,8 @@ FORMAT, VERSION = "sublevel policy", 3
 MOST_ARRAYS, MOST_PACKED = 1_000_000, 2**26
 #: Types that arrays of a policy have.
 KINDS = "biufUmM"
+#: A file that nobody else has.
+_CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
 
 FilePath = str | PathLike[str]
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -41,24 +44,25 @@ def write_file(path: FilePath, about: Mapping[str, Any], arrays: Arrays) -> None
     arrays = {**arrays, "about": np.frombuffer(text.encode(), dtype=np.uint8)}
     seal = np.frombuffer(_checksum(arrays), dtype=np.uint8)
     target = _target(path)
+    own = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        number, name = tempfile.mkstemp(
-            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
-        )
+        # The permissions any file would get, until those of the old one are known.
+        number = os.open(own, _CREATE, 0o666)
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:
         with os.fdopen(number, "wb") as file:
+            if target.exists():
+                shutil.copymode(target, own)
             pack = np.savez_compressed if _is_small(arrays) else np.savez
             pack(file, **arrays, checksum=seal)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
-        os.replace(name, target)
+        os.replace(own, target)
     except OSError as error:
         raise _cannot_write(path, error) from error
     finally:
-        Path(name).unlink(missing_ok=True)
+        own.unlink(missing_ok=True)
 
 
 def read_file(path: FilePath) -> tuple[dict[str, Any], Arrays]:
@@ -101,16 +105,6 @@ def _target(path: object) -> Path:
             f"The path of a policy must be a file name, got {path!r}."
         )
     return Path(os.path.realpath(path))
-
-
-def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those a new one would get."""
-    try:
-        return target.stat().st_mode & 0o7777
-    except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 def _is_small(arrays: Arrays) -> bool:
