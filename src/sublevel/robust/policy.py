@@ -49,7 +49,7 @@ from .files.policy_file import write_file
 from .judge.ruler import IN_WORDS
 from .keys import UncertainKey, promise_of
 from .labelled import Outcome, fold_marks, label, outcomes_of_key
-from .probes import Riders
+from .probes import Probes, Riders, probe, some_of
 from .progress import Bar
 from .recognition import Recognition, recognise
 from .solve.cuts.cuts import Cuts
@@ -132,6 +132,7 @@ class Policy:
         self._settled: Settled | None = None
         self._keys = problem.keys
         self._fallback: Array | None = None
+        self._seen: Any = None
 
     @property
     def one_by_one(self) -> str | None:
@@ -186,6 +187,8 @@ class Policy:
         step = as_chunk("Policy.decide", chunk)
         rows = contexts_to_decide("Policy.decide", self._keys, X)
         riders = self._riders(X, rows)
+        if X is not None and not isinstance(X, dict) and not are_predictions(X):
+            self._seen = some_of(X)
         arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step, riders)
         return self._decisions(arrays, X, scenarios, trusted, riders)
 
@@ -654,7 +657,9 @@ class Policy:
         """Write the policy to a file that `sl.load_policy` reads: arrays and JSON.
 
         Models are not written (that would need pickle); `load_policy` takes them, or
-        the loaded policy takes predictions. Ordinary parameters keep the values they
+        the loaded policy takes predictions. A model is recognised by what it predicts
+        at a few contexts of the calibration, or of the last `decide`, which are in the
+        file; another one gets no certificate. Ordinary parameters keep the values they
         have now.
         """
         sets = ContextSets(self._keys, self._losses, None)
@@ -665,18 +670,24 @@ class Policy:
                 "the model's code and its LossSets instead."
             )
         void = self._is_void()
-        recognition = None if self._settled is None else self._settled.recognition
+        probes = None if void else self._probes()
         write_file(
             path,
-            *to_layout(
-                task,
-                self._keys,
-                self._losses,
-                self._fallback,
-                None if void else recognition,
-                void,
-            ),
+            *to_layout(task, self._keys, self._losses, self._fallback, probes, void),
         )
+
+    def _probes(self) -> Probes | None:
+        """Contexts by which a file knows the models again: of the calibration, or else
+        of the last decisions.
+        """
+        if self._settled is not None:
+            recognition = self._settled.recognition
+            return None if recognition is None else recognition.probes
+        try:
+            return None if self._seen is None else probe(self._keys, self._seen)
+        except Exception:
+            # Some of the contexts cannot be predicted.
+            return None
 
     def __repr__(self) -> str:
         return f"Policy({'; '.join(f'{n} {v}' for n, v in self._facts())})"

@@ -129,8 +129,7 @@ class Probes:
 
 def probe(keys: Sequence[UncertainKey], X: Table) -> Probes:
     """Keep a few of the contexts, from all over, and what the models predict there."""
-    last = count_rows(X) - 1
-    some = take_rows(X, np.unique(np.linspace(0, last, PROBES).astype(int)))
+    some = some_of(X)
     return Probes(
         some,
         [
@@ -140,6 +139,12 @@ def probe(keys: Sequence[UncertainKey], X: Table) -> Probes:
             for key in keys
         ],
     )
+
+
+def some_of(X: Table) -> Any:
+    """A few of the contexts, from all over."""
+    last = count_rows(X) - 1
+    return take_rows(X, np.unique(np.linspace(0, last, PROBES).astype(int)))
 
 
 def numbers_of(batch: Batch) -> list[Array]:

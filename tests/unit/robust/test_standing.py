@@ -234,7 +234,7 @@ class ByName:
         assert str(frame["sort"].dtype) == "category"
         assert str(frame["day"].dtype).startswith("datetime64")
         shift = frame["kind"].map({"high": 0.1, "low": -0.1}).fillna(0.0)
-        codes = frame["sort"].cat.codes + frame["day"].dt.day
+        codes = 0.01 * (frame["sort"].cat.codes + 0.1 * frame["day"].dt.day)
         return (
             frame[["b", "a"]].to_numpy()[:, ::-1] + (shift + codes).to_numpy()[:, None]
         )
@@ -276,6 +276,20 @@ def test_a_model_with_names_is_known_again(tmp_path, model, columns):
     )
     with pytest.warns(CertificateVoid, match="it predicts something else"):
         assert stranger.decide(frame[200:201]).certificate is None
+
+
+def test_a_policy_over_calibrated_sets_knows_its_model_too(tmp_path):
+    """By the contexts it decided last."""
+    sets = sl.LossSet(LinearRegression()).fit(X[:100], Y[:100])
+    sets.calibrate(X[100:200], Y[100:200], 0.1)
+    policy = problem_of(sets)[0].compile()
+    policy.decide(X[:40])
+    policy.save(tmp_path / "p")
+    same = sl.load_policy(tmp_path / "p", {"r": sets.model_}).decide(X[200:201])
+    assert same.certificate.alpha == 0.1
+    other = sl.load_policy(tmp_path / "p", {"r": lambda X: X[:, :2] + 1})
+    with pytest.warns(CertificateVoid, match="it predicts something else"):
+        assert other.decide(X[200:201]).certificate is None
 
 
 def test_a_model_of_sparse_covariates_is_known_again(tmp_path):

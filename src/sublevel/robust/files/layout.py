@@ -24,7 +24,6 @@ from ..judge.ruler import Ruler
 from ..judge.written_rows import WrittenRows
 from ..keys import UncertainKey
 from ..probes import Probes
-from ..recognition import Recognition
 from ..solve.chunk import ChunkTask
 from ..solve.compiled import Compiled
 from ..solve.slots import slot_values
@@ -85,7 +84,7 @@ def to_layout(
     keys: Sequence[UncertainKey],
     losses: Sequence[tuple[Loss, ...] | None],
     fallback: Array | None,
-    recognition: Recognition | None,
+    probes: Probes | None,
     void: bool,
 ) -> tuple[Plain, Arrays]:
     """Description and arrays; without certificates where these are `void`."""
@@ -115,7 +114,7 @@ def to_layout(
             for key, parts, nonneg in zip(keys, losses, compiled.nonneg, strict=True)
         ],
         "fallback": None if fallback is None else packer.array(fallback),
-        "probe": _probe_to(recognition, packer),
+        "probe": _probe_to(probes, packer),
     }
     budgets = [_budget(key) for key in keys]
     about["trial"] = packer.array(tried(task, losses, budgets, fallback))
@@ -429,9 +428,8 @@ def _keys_from(
     return tuple(keys)
 
 
-def _probe_to(recognition: Recognition | None, packer: Packer) -> Any:
+def _probe_to(probes: Probes | None, packer: Packer) -> Any:
     """Contexts and predictions, by which the models are recognised."""
-    probes = None if recognition is None else recognition.probes
     contexts = None if probes is None else contexts_to(probes.X, packer)
     if probes is None or contexts is None:
         return None
