@@ -188,7 +188,7 @@ class Policy:
         rows = contexts_to_decide("Policy.decide", self._keys, X)
         riders = self._riders(X, rows)
         if X is not None and not isinstance(X, dict) and not are_predictions(X):
-            self._seen = some_of(X)
+            self._seen = some_of(as_contexts(X))
         arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step, riders)
         return self._decisions(arrays, X, scenarios, trusted, riders)
 

@@ -79,8 +79,8 @@ def _column_from(about: Any, reader: Unpacker) -> Any:
     if second is None:
         return pd.Series(values)
     missing = reader.flags(second, len(values))
-    words = pd.Series(_unpacked(values)).where(~missing, None)
-    return words.astype(kind) if kind in ("object", "str", "string") else words
+    column = pd.Series(_unpacked(values)).where(~missing, None)
+    return column.astype(kind) if kind in ("object", "str", "string") else column
 
 
 def _words(values: Any) -> Any:
