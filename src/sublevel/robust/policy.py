@@ -187,7 +187,8 @@ class Policy:
         step = as_chunk("Policy.decide", chunk)
         rows = contexts_to_decide("Policy.decide", self._keys, X)
         riders = self._riders(X, rows)
-        if X is not None and not isinstance(X, dict) and not are_predictions(X):
+        covariates = not (X is None or isinstance(X, dict) or are_predictions(X))
+        if covariates and self._settled is None:
             self._seen = some_of(as_contexts(X))
         arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step, riders)
         return self._decisions(arrays, X, scenarios, trusted, riders)

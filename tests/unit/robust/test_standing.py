@@ -219,6 +219,27 @@ def test_a_loaded_policy_knows_its_model(tmp_path):
     assert any("model that the saved policy" in s for s in promise.assumptions)
 
 
+def test_a_promise_of_decisions_stays_one_promise(tmp_path):
+    """Over two sets, it is not a promise of each."""
+    r, u = sl.Uncertain(2, name="r"), sl.Uncertain(2, name="u")
+    w, sets = cp.Variable(2, nonneg=True, name="w"), []
+    for _ in range(2):
+        sets.append(sl.LossSet(LinearRegression()).fit(X[:100], Y[:100]))
+        sets[-1].calibrate(X[100:150], Y[100:150], 0.1)
+    problem = sl.RobustProblem(
+        cp.Maximize(r @ w),
+        [cp.sum(w) <= 1, u @ w <= 9],
+        dict(zip((r, u), sets, strict=True)),
+    )
+    policy = problem.compile()
+    policy.calibrate(X[150:250], {"r": Y[150:250], "u": Y[150:250]}, 0.2)
+    policy.save(tmp_path / "p")
+    models = {"r": sets[0].model_, "u": sets[1].model_}
+    promise = sl.load_policy(tmp_path / "p", models).decide(X[250:]).certificate
+    assert promise.alpha == policy.certificate_.alpha
+    assert promise.event == policy.certificate_.event
+
+
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
     kind=np.where(X[:, 0] > 2, "high", "low"),
     sort=pd.Categorical(np.where(X[:, 1] > 2, "x", "y"), categories=["y", "x", "z"]),

@@ -13,6 +13,7 @@ from ...conic.program import ConeProgram, rows_of
 from ...conic.solver import Clarabel
 from ...errors import InvalidParameter
 from ...guarantees import Certificate
+from ...loss_set.batch import Batch
 from ...losses import Loss
 from ...predictions import count_rows
 from ...sets import UncertaintySet, from_dict
@@ -21,6 +22,7 @@ from ..contexts import common_budget
 from ..decisions import Layout, Named
 from ..judge.places import TablePlace
 from ..judge.ruler import Ruler
+from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
 from ..judge.written_rows import WrittenRows
 from ..keys import UncertainKey
 from ..probes import Probes
@@ -69,12 +71,14 @@ class Contents:
     ----------
     task : what decides
     keys : the uncertain keys
+    joint : whether certificates speak of decisions, not of each key's sets
     fallback : what is done where there is no decision, or None
     probes : contexts at which the models are known again, or None
     """
 
     task: ChunkTask
     keys: tuple[SavedKey, ...]
+    joint: bool
     fallback: Array | None
     probes: Probes | None
 
@@ -113,6 +117,7 @@ def to_layout(
             _key_to(key, parts, nonneg, void, packer)
             for key, parts, nonneg in zip(keys, losses, compiled.nonneg, strict=True)
         ],
+        "joint": any(isinstance(key.source, AtLevel) for key in keys),
         "fallback": None if fallback is None else packer.array(fallback),
         "probe": _probe_to(probes, packer),
     }
@@ -148,7 +153,8 @@ def from_layout(about: Plain, arrays: Arrays) -> Contents:
     fallback = about["fallback"]
     action = None if fallback is None else reader.finite(fallback, width)
     _try(task, saved, action, reader.arrays[about["trial"]])
-    return Contents(task, saved, action, _probes_from(about["probe"], reader, saved))
+    probes = _probes_from(about["probe"], reader, saved)
+    return Contents(task, saved, about["joint"] is True, action, probes)
 
 
 def _try(
@@ -173,7 +179,23 @@ def _try(
     open_ones = [b is None for b, k in zip(batches, keys, strict=True) if k.losses]
     if not any(open_ones):
         require(not slots, "slots of no set")
-        task.decide(batches, CONTEXTS)
+        _judge(task, batches)
+
+
+def _judge(task: ChunkTask, batches: Sequence[Batch | None]) -> None:
+    """Hold decisions that are made up against sets that are."""
+    compiled = task.compiled
+    oracles: list[SetOracle] = []
+    for region, nonneg, batch in zip(
+        compiled.regions, compiled.nonneg, batches, strict=True
+    ):
+        if batch is not None:
+            oracles.append(BatchOracle(batch, nonneg))
+        elif region is not None:
+            oracles.append(FixedOracle(region, nonneg))
+    values = compiled.values(np.ones((CONTEXTS, compiled.program.width)))
+    nothing = np.full(CONTEXTS, np.nan)
+    compiled.ruler.judge(values, nothing, task.ordinary, oracles)
 
 
 # -- the cone program -----------------------------------------------------------------

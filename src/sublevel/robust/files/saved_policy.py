@@ -131,11 +131,11 @@ class SavedPolicy:
     ) -> Promise:
         """As saved; nothing, with a warning, if a model is not the one calibrated."""
         if are_predictions(X):
-            return promise_of(self.keys) if trusted else None
+            return self._certificate() if trusted else None
         probes = self._contents.probes
         other = None if probes is None else probes.stranger(self.keys, riders)
         if other is None:
-            return promise_of(self.keys)
+            return self._certificate()
         warnings.warn(
             f"The policy's certificate is void: the model of {other[0]!r} is not the "
             f"one it was calibrated with, it {other[1]}. Give load_policy that one, or "
@@ -144,6 +144,12 @@ class SavedPolicy:
             stacklevel=3,
         )
         return None
+
+    def _certificate(self) -> Promise:
+        """What was promised of decisions, or by name of each key's sets."""
+        if not self._contents.joint:
+            return promise_of(self.keys)
+        return next(key.certificate for key in self.keys if key.predicted is not None)
 
     def __repr__(self) -> str:
         facts = "; ".join(f"{name} {what}" for name, what in self._facts())
@@ -155,7 +161,7 @@ class SavedPolicy:
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("uncertain", ", ".join(key.name for key in self.keys)),
-            ("promise", in_short(promise_of(self.keys))),
+            ("promise", in_short(self._certificate())),
         ]
 
 
