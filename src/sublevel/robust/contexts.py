@@ -31,6 +31,7 @@ from ..predictions import (
     take_rows,
 )
 from .keys import UncertainKey
+from .probes import Riders
 
 #: Contexts that are tried, spread over all, before an error is taken for bad contexts.
 PROBES = 100
@@ -54,6 +55,22 @@ def count_contexts(X: Contexts) -> int:
             )
         return int(counts.pop())
     return len(X) if isinstance(X, PREDICTIONS) else count_rows(X)
+
+
+def contexts_to_decide(
+    owner: str, keys: tuple[UncertainKey, ...], X: Contexts | None
+) -> int:
+    """How many contexts there are; one, without covariates, if no set needs any."""
+    if X is None:
+        if any(key.predicted is not None for key in keys):
+            raise InvalidParameter(
+                f"{owner}(X) needs covariates, as a set is a LossSet."
+            )
+        return 1
+    rows = count_contexts(X)
+    if not rows:
+        raise InvalidParameter(f"{owner}(X) needs at least one context.")
+    return rows
 
 
 def are_predictions(X: Contexts | None) -> bool:
@@ -83,18 +100,22 @@ class ContextSets:
     keys : the uncertain keys
     losses : for each key the losses it was compiled for, or None
     X : covariates, or predictions, of all contexts
+    riders : probes to ask the models along with contexts, or None
     """
 
     keys: tuple[UncertainKey, ...]
     losses: tuple[tuple[Loss, ...] | None, ...]
     X: Any
+    riders: Riders | None = None
     _hope: bool = field(default=False, repr=False)
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
         return [
-            None if losses is None else self._batch(key, losses, rows)
-            for key, losses in zip(self.keys, self.losses, strict=True)
+            None if losses is None else self._batch(number, key, losses, rows)
+            for number, (key, losses) in enumerate(
+                zip(self.keys, self.losses, strict=True)
+            )
         ]
 
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
@@ -122,7 +143,7 @@ class ContextSets:
         return self.where_possible(self._spread())[0]
 
     def _batch(
-        self, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
+        self, number: int, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
     ) -> Batch:
         """A key's batch of sets at some rows of X: covariates or predictions."""
         given = self.X.get(key.name) if isinstance(self.X, dict) else self.X
@@ -134,6 +155,8 @@ class ContextSets:
         assert source is not None
         if isinstance(given, PREDICTIONS):
             batch: Batch = predicted_sets(losses, common_budget(source), given[rows])
+        elif self.riders is not None:
+            batch = self.riders.predict_set(number, source, take_rows(given, rows))
         else:
             batch = source.predict_set(take_rows(given, rows))
         if not losses:
