@@ -16,12 +16,17 @@ BoolArray = npt.NDArray[np.bool_]
 #: A value longer than this is named by its type and size in a message.
 _LONGEST = 60
 
+#: The largest numbers that sets and directions are made of: squares, and sums of
+#: products, must not overflow.
+LARGEST = 1e140
+
 
 def as_vector(
     owner: str, name: str, value: Any, size: int | None = None, finite: bool = True
 ) -> Array:
     """A float array of shape (size,), read-only, from anything array-like."""
     array = _as_array(owner, name, value, finite)
+    _require_sized(owner, name, array)
     if array.ndim == 0 and size in (None, 1):
         array = array.reshape(1)
     if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
@@ -38,9 +43,16 @@ def as_matrix(
     value: Any,
     shape: tuple[int | None, int | None] = (None, None),
     finite: bool = True,
+    sized: bool = True,
 ) -> Array:
-    """A read-only float array of two dimensions; None in `shape` leaves a size open."""
+    """A read-only float array of two dimensions; None in `shape` leaves a size open.
+
+    Outcomes that were observed may be of any size; what sets are made of may not
+    (`sized`).
+    """
     array = _as_array(owner, name, value, finite)
+    if sized:
+        _require_sized(owner, name, array)
     fits = array.ndim == 2 and all(
         want is None or got == want
         for got, want in zip(array.shape, shape, strict=True)
@@ -70,7 +82,7 @@ def as_outcomes(owner: str, value: Any, dim: int) -> tuple[Array, bool]:
 def require_positive(owner: str, **values: Any) -> None:
     """Each value must be a finite number above zero."""
     for name, value in values.items():
-        if not (_is_number(value) and 0 < value < np.inf):
+        if not (is_number(value) and 0 < value < np.inf):
             raise InvalidParameter(
                 f"{owner}({name}=...) must be a positive number, got {value!r}."
             )
@@ -79,7 +91,7 @@ def require_positive(owner: str, **values: Any) -> None:
 def require_nonnegative(owner: str, **values: Any) -> None:
     """Each value must be zero or more; infinity is allowed, NaN is not."""
     for name, value in values.items():
-        if not (_is_number(value) and value >= 0):
+        if not (is_number(value) and value >= 0):
             raise InvalidParameter(
                 f"{owner}({name}=...) must be a number of at least 0, got {value!r}."
             )
@@ -88,7 +100,7 @@ def require_nonnegative(owner: str, **values: Any) -> None:
 def require_level(owner: str, **values: Any) -> None:
     """Each value must lie strictly between 0 and 1."""
     for name, value in values.items():
-        if not (_is_number(value) and 0 < value < 1):
+        if not (is_number(value) and 0 < value < 1):
             raise InvalidParameter(
                 f"{owner}({name}=...) must lie strictly between 0 and 1, got {value!r}."
             )
@@ -123,23 +135,134 @@ def briefly(value: Any) -> str:
     return f"{type(value).__name__}{size}"
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating)
+def is_number(value: Any) -> bool:
+    """Whether the value is one real number; True and False are answers, not numbers.
+
+    Examples
+    --------
+    >>> is_number(2), is_number(True), is_number("2")
+    (True, False, False)
+    """
+    real = isinstance(value, int | float | np.integer | np.floating)
+    return real and not isinstance(value, bool)
+
+
+def is_whole(value: Any, least: int = 0) -> bool:
+    """Whether the value is an integer, of at least `least`.
+
+    Examples
+    --------
+    >>> is_whole(2), is_whole(2.0), is_whole(True), is_whole(0, least=1)
+    (True, False, False, False)
+    """
+    return is_number(value) and isinstance(value, int | np.integer) and value >= least
+
+
+def as_numbers(owner: str, name: str, value: Any) -> Array:
+    """A float array from anything that holds real numbers, NaN and infinities included.
+
+    What NumPy would turn into numbers without a word is refused: truth values, words
+    that look like numbers, dates, the real part of complex numbers, and what lies
+    behind a mask.
+
+    Examples
+    --------
+    >>> as_numbers("Box", "lower", [1, 2.5])
+    array([1. , 2.5])
+    """
+    # What is most often given is not looked into.
+    if type(value) is np.ndarray and value.dtype.kind == "f":
+        return np.asarray(value, dtype=float)
+    stranger = _stranger(value)
+    if stranger is None:
+        try:
+            return np.asarray(_plain(value), dtype=float)
+        except (TypeError, ValueError, OverflowError) as error:
+            stranger = f"{type(value).__name__}: {error}", ""
+    raise InvalidParameter(
+        f"{owner}({name}=...) must be numeric, got {stranger[0]}.{stranger[1]}"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A table whose missing entries are NaN, where NumPy would stumble over them."""
+    if not hasattr(value, "to_numpy"):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind != "O":
+        return array
+    import pandas as pd
+
+    return np.where(pd.isna(array), np.nan, array)
+
+
+#: Kinds of arrays that hold no real numbers, in words, and what to do about them.
+_STRANGE = {
+    "b": ("truth values", " Say .astype(float) if 0 and 1 are meant."),
+    "c": ("complex numbers", " Say .real if the imaginary part is zero."),
+    "M": ("dates", " Say how many days, or other units, have passed since one."),
+    "m": ("durations", " Divide by a unit, np.timedelta64(1, 'D'), say."),
+    "U": ("words", " Say .astype(float) if these are numbers."),
+    "S": ("bytes", " Say .astype(float) if these are numbers."),
+    "V": ("records", " Take the fields that are numbers."),
+}
+
+
+def _stranger(value: Any) -> tuple[str, str] | None:
+    """What is in a value that is no real number, and the way out; None if nothing."""
+    if hasattr(value, "tocsr"):
+        return "a sparse matrix", " Say .toarray()."
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.getmaskarray(value).any():
+            return "a masked array with entries masked", " Fill them, or leave them out."
+        value = value.data
+    if isinstance(value, list | tuple | set | dict):
+        return _stranger_in(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        return f"{type(value).__name__}: {error}", ""
+    if array.dtype.kind == "O":
+        return _stranger_in(array.ravel().tolist())
+    return _STRANGE.get(array.dtype.kind)
+
+
+def _stranger_in(values: Any) -> tuple[str, str] | None:
+    """The same for lists of anything, lists in lists included."""
+    if isinstance(values, set | dict):
+        return f"a {type(values).__name__}", " Say list(...)."
+    for value in values:
+        if type(value) is float or type(value) is int:
+            continue
+        if value is None:
+            return "None", " Missing numbers are nan."
+        if isinstance(value, str | bytes | bool | np.bool_ | complex):
+            return _STRANGE[np.asarray(value).dtype.kind]
+        wrong = _stranger(value) if value is not values else ("a list in itself", "")
+        if wrong is not None:
+            return wrong
+    return None
 
 
 def _as_array(owner: str, name: str, value: Any, finite: bool) -> Array:
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"{owner}({name}=...) must be numeric, got {type(value).__name__}: {error}."
-        ) from error
+    array = as_numbers(owner, name, value)
     bad = ~np.isfinite(array) if finite else np.isnan(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         rule = "finite" if finite else "free of NaN"
+        at = where[0] if len(where) == 1 else where
         raise InvalidParameter(
-            f"{owner}({name}=...) must be {rule}, got {array[where]} at index "
-            f"{where[0] if len(where) == 1 else where}."
+            f"{owner}({name}=...) must be {rule}, got {array[where]}"
+            f"{f' at index {at}' if where else ''}."
         )
     return array
+
+
+def _require_sized(owner: str, name: str, array: Array) -> None:
+    """Beyond LARGEST sums and squares are infinite, and answers would be wrong."""
+    size = np.where(np.isfinite(array), np.abs(array), 0.0)
+    if (size > LARGEST).any():
+        raise InvalidParameter(
+            f"{owner}({name}=...) must be at most {LARGEST:g} in size, got "
+            f"{size.max():g}. Measure it in larger units."
+        )

@@ -112,7 +112,7 @@ def label(
         if source is None:
             batches.append(None)
             shape = (count_rows(given), key.size)
-            outcomes.append(as_matrix(owner, "Y", given, shape, finite=False))
+            outcomes.append(as_matrix(owner, "Y", given, shape, False, sized=False))
             continue
         if unseen:
             refuse_seen(source.training_marks, X, given, owner)

@@ -123,7 +123,7 @@ def study_residuals(residuals: Any, X: Any = None, delta: float = 0.001) -> Diag
     Contexts predict the total loss (R^2 = 0.35): it is not the same at every context.
     """
     require_level("study_residuals", delta=delta)
-    errors = as_matrix("study_residuals", "residuals", residuals)
+    errors = as_matrix("study_residuals", "residuals", residuals, sized=False)
     if len(errors) < FEWEST:
         raise InvalidParameter(
             f"study_residuals(residuals=...) must have at least {FEWEST} rows, got "
