@@ -3,6 +3,7 @@
 The user sees an error only about something they passed, so every check names its owner.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,14 @@ def as_matrix(
     return freeze(array)
 
 
+def as_entries(owner: str, name: str, value: Any, size: int) -> Array:
+    """A read-only vector of shape (size,) from one number for all, or one each."""
+    array = _as_array(owner, name, value, finite=True)
+    if array.ndim == 0:
+        array = np.full(size, array)
+    return as_vector(owner, name, array, size)
+
+
 def as_outcomes(owner: str, value: Any, dim: int) -> tuple[Array, bool]:
     """Outcomes as rows of shape (n, dim), and whether a single one was given."""
     array = _as_array(owner, "outcomes", value, finite=False)
@@ -84,7 +93,7 @@ def require_positive(owner: str, **values: Any) -> None:
     for name, value in values.items():
         if not (is_number(value) and 0 < value < np.inf):
             raise InvalidParameter(
-                f"{owner}({name}=...) must be a positive number, got {value!r}."
+                f"{owner}({name}=...) must be a positive number, got {briefly(value)}."
             )
 
 
@@ -93,8 +102,19 @@ def require_nonnegative(owner: str, **values: Any) -> None:
     for name, value in values.items():
         if not (is_number(value) and value >= 0):
             raise InvalidParameter(
-                f"{owner}({name}=...) must be a number of at least 0, got {value!r}."
+                f"{owner}({name}=...) must be a number of at least 0, got "
+                f"{briefly(value)}."
             )
+        _require_sized(owner, name, np.asarray(value, dtype=float))
+
+
+def require_tolerance(owner: str, tol: Any) -> None:
+    """A relative slack: zero or more, and finite."""
+    if not (is_number(tol) and 0 <= tol < np.inf):
+        raise InvalidParameter(
+            f"{owner}(tol=...) must be a finite number of at least 0, got "
+            f"{briefly(tol)}."
+        )
 
 
 def require_level(owner: str, **values: Any) -> None:
@@ -102,8 +122,29 @@ def require_level(owner: str, **values: Any) -> None:
     for name, value in values.items():
         if not (is_number(value) and 0 < value < 1):
             raise InvalidParameter(
-                f"{owner}({name}=...) must lie strictly between 0 and 1, got {value!r}."
+                f"{owner}({name}=...) must lie strictly between 0 and 1, got "
+                f"{briefly(value)}."
             )
+
+
+def require_bool(owner: str, **values: Any) -> None:
+    """Each value must be True or False."""
+    for name, value in values.items():
+        if not isinstance(value, bool | np.bool_):
+            raise InvalidParameter(
+                f"{owner}({name}=...) must be True or False, got {briefly(value)}."
+            )
+
+
+def as_generator(owner: str, random_state: Any) -> np.random.Generator:
+    """A generator from a seed, a generator, or None for a fresh one."""
+    given = isinstance(random_state, np.random.Generator) or random_state is None
+    if not (given or is_whole(random_state)):
+        raise InvalidParameter(
+            f"{owner}(random_state=...) must be an integer of at least 0, a "
+            f"np.random.Generator or None, got {briefly(random_state)}."
+        )
+    return np.random.default_rng(random_state)
 
 
 def freeze(array: Array) -> Array:
@@ -144,7 +185,20 @@ def is_number(value: Any) -> bool:
     (True, False, False)
     """
     real = isinstance(value, int | float | np.integer | np.floating)
-    return real and not isinstance(value, bool)
+    # NumPy counts durations among the integers.
+    return real and not isinstance(value, bool | np.timedelta64)
+
+
+def is_answer(value: Any) -> bool:
+    """Whether the value is true or false, or the numbers 1 and 0 for these.
+
+    Examples
+    --------
+    >>> is_answer(True), is_answer(0.0), is_answer("yes")
+    (True, True, False)
+    """
+    truth = isinstance(value, bool | np.bool_)
+    return truth or (is_number(value) and value in (0, 1))
 
 
 def is_whole(value: Any, least: int = 0) -> bool:
@@ -178,70 +232,89 @@ def as_numbers(owner: str, name: str, value: Any) -> Array:
         try:
             return np.asarray(_plain(value), dtype=float)
         except (TypeError, ValueError, OverflowError) as error:
-            stranger = f"{type(value).__name__}: {error}", ""
+            stranger = f": {error}", ""
     raise InvalidParameter(
-        f"{owner}({name}=...) must be numeric, got {stranger[0]}.{stranger[1]}"
+        f"{owner}({name}=...) must be numeric, got {_kind_of(value)}{stranger[0]}."
+        f"{stranger[1]}"
     )
 
 
 def _plain(value: Any) -> Any:
     """A table whose missing entries are NaN, where NumPy would stumble over them."""
-    if not hasattr(value, "to_numpy"):
-        return value
     array = np.asarray(value)
-    if array.dtype.kind != "O":
+    if array.dtype.kind != "O" or "pandas" not in sys.modules:
         return array
     import pandas as pd
 
     return np.where(pd.isna(array), np.nan, array)
 
 
-#: Kinds of arrays that hold no real numbers, in words, and what to do about them.
+#: Kinds of values that are no real numbers, in words, and what to do about them.
 _STRANGE = {
-    "b": ("truth values", " Say .astype(float) if 0 and 1 are meant."),
-    "c": ("complex numbers", " Say .real if the imaginary part is zero."),
-    "M": ("dates", " Say how many days, or other units, have passed since one."),
-    "m": ("durations", " Divide by a unit, np.timedelta64(1, 'D'), say."),
-    "U": ("words", " Say .astype(float) if these are numbers."),
-    "S": ("bytes", " Say .astype(float) if these are numbers."),
-    "V": ("records", " Take the fields that are numbers."),
+    "b": ("truth values", "Say .astype(float) if 0 and 1 are meant."),
+    "c": ("complex numbers", "Complex data not supported: say .real if that is meant."),
+    "M": ("dates", "Say how many days, or other units, have passed since one."),
+    "m": ("durations", "Divide by a unit, np.timedelta64(1, 'D'), say."),
+    "U": ("words", "Say .astype(float) if these are numbers."),
+    "S": ("bytes", "Say .astype(float) if these are numbers."),
+    "V": ("records", "Take the fields that are numbers."),
+    "O": ("objects", ""),
 }
+
+
+def _kind_of(value: Any) -> str:
+    return type(value).__name__ if np.iterable(value) else briefly(value)
+
+
+def _strange(kind: str, example: Any) -> tuple[str, str]:
+    """What was seen, with an example, and the way out."""
+    what, way_out = _STRANGE[kind]
+    return f" with {what} such as {briefly(example)}", f" {way_out}" if way_out else ""
 
 
 def _stranger(value: Any) -> tuple[str, str] | None:
     """What is in a value that is no real number, and the way out; None if nothing."""
     if hasattr(value, "tocsr"):
-        return "a sparse matrix", " Say .toarray()."
+        return ", a sparse matrix", " Say .toarray()."
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.getmaskarray(value).any():
-            return "a masked array with entries masked", " Fill them, or leave them out."
+            return " with entries masked", " Fill them, or leave them out."
         value = value.data
-    if isinstance(value, list | tuple | set | dict):
+    if isinstance(value, set | dict):
+        return "", " Say list(...)."
+    if isinstance(value, list | tuple):
         return _stranger_in(value)
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
-        return f"{type(value).__name__}: {error}", ""
-    if array.dtype.kind == "O":
+        return f": {error}", ""
+    if array.dtype.kind == "O" and array.ndim:
         return _stranger_in(array.ravel().tolist())
-    return _STRANGE.get(array.dtype.kind)
+    if array.dtype.kind == "O":
+        fine = hasattr(value, "__float__") or _is_missing(value)
+        return None if fine else _strange("O", value)
+    if array.dtype.kind not in _STRANGE:
+        return None
+    return _strange(array.dtype.kind, array.ravel().tolist()[0] if array.size else None)
 
 
 def _stranger_in(values: Any) -> tuple[str, str] | None:
     """The same for lists of anything, lists in lists included."""
-    if isinstance(values, set | dict):
-        return f"a {type(values).__name__}", " Say list(...)."
     for value in values:
         if type(value) is float or type(value) is int:
             continue
-        if value is None:
-            return "None", " Missing numbers are nan."
         if isinstance(value, str | bytes | bool | np.bool_ | complex):
-            return _STRANGE[np.asarray(value).dtype.kind]
-        wrong = _stranger(value) if value is not values else ("a list in itself", "")
+            return _strange(np.asarray(value).dtype.kind, value)
+        wrong = _stranger(value)
         if wrong is not None:
             return wrong
     return None
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether it is what pandas writes for a number that is missing."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and value is pandas.NA
 
 
 def _as_array(owner: str, name: str, value: Any, finite: bool) -> Array:

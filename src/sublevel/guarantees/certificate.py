@@ -14,7 +14,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
-from ..checks import require_level
+from ..checks import briefly, is_number, is_whole, require_level
 from ..errors import InvalidParameter
 
 #: The event of guarantees that cover a constraint, and not the outcome itself.
@@ -168,13 +168,48 @@ class Certificate:
         >>> Certificate.from_dict(certificate.to_dict()) == certificate
         True
         """
-        known = dict(values)
-        known["assumptions"] = tuple(known["assumptions"])
-        known["budget"] = float(known["budget"])
-        return cls(**known)
+        wanted = {field.name: field.type for field in fields(cls)}
+        if not isinstance(values, Mapping) or not set(values) <= set(wanted):
+            raise InvalidParameter(
+                "Certificate.from_dict(values) must be a dict with the fields of a "
+                f"Certificate, got {briefly(values)}."
+            )
+        parts = dict(values)
+        for name in wanted:
+            if name in parts:
+                parts[name] = _read_field(name, wanted[name], parts[name])
+        try:
+            return cls(**parts)
+        except TypeError as error:
+            raise InvalidParameter(f"Certificate.from_dict(values): {error}.") from error
 
     def __str__(self) -> str:
         return "\n".join([_claim(self), *(_row(*row) for row in _rows(self))])
+
+
+def _read_field(name: str, kind: Any, value: Any) -> Any:
+    """One field as `to_dict` wrote it, checked to be of its kind."""
+    if kind == "tuple[str, ...]":
+        fits = isinstance(value, list | tuple) and all(type(v) is str for v in value)
+        found: Any = tuple(value) if fits else value
+    elif kind in ("str", "bool"):
+        fits, found = type(value).__name__ == kind, value
+    elif value is None:
+        fits, found = "None" in kind, value
+    elif "int" in kind:
+        fits, found = is_whole(value), value
+    elif name == "budget" and isinstance(value, str):
+        fits = value in ("inf", "-inf")
+        found = float(value) if fits else value
+    else:
+        fits = is_number(value) and value == value
+        fits, found = fits and (name == "budget" or 0 <= value <= 1), value
+    if not fits:
+        raise InvalidParameter(
+            f"Certificate.from_dict(values[{name!r}]) must be a {kind} as to_dict "
+            f"writes it, got {briefly(value)}."
+        )
+    return float(found) if name == "budget" else found
 
 
 def _claim(certificate: Certificate) -> str:

@@ -49,6 +49,8 @@ def _as_labels(owner: str, found: Any) -> Labels:
 
     NumPy would turn the list ["a", nan] into the names "a" and "nan".
     """
+    if isinstance(found, np.ma.MaskedArray) and np.ma.getmaskarray(found).any():
+        raise _not_comparable(owner, "a masked array with labels masked")
     try:
         labels = np.asarray(found)
         if labels.dtype.kind in "US" and not isinstance(found, np.ndarray):

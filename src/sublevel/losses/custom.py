@@ -13,6 +13,7 @@ import numpy as np
 from ..checks import Array
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
+from ..predictions import Prediction
 from .base import Loss, location_of
 
 
@@ -46,6 +47,7 @@ class Custom(Loss):
     def components(self, prediction: Any, outcome: Any) -> Array:
         """The loss as its only component, shape (..., 1)."""
         outcome = np.asarray(outcome, dtype=float)
+        self.check(one_row(prediction))
         flat = outcome.reshape(-1, outcome.shape[-1])
         location: Any = location_of(prediction)
         scale: Any = getattr(prediction, "scale", None)
@@ -82,7 +84,7 @@ class Custom(Loss):
 
     def check(self, prediction: Any) -> None:
         """The function must accept an outcome and be convex in it."""
-        one = prediction if np.ndim(prediction.location) == 1 else prediction[0]
+        one = one_row(prediction)
         self.expression(one, cp.Variable(one.width))
 
     def conjugate(
@@ -107,6 +109,19 @@ class Custom(Loss):
         if self.needs == "location":
             return self.function(outcome, location)
         return self.function(outcome, location, scale)
+
+
+def one_row(prediction: Any) -> Prediction:
+    """The prediction of the first context; a bare array is a location.
+
+    Examples
+    --------
+    >>> one_row(np.zeros((3, 2))).location
+    array([0., 0.])
+    """
+    if not isinstance(prediction, Prediction):
+        prediction = Prediction(prediction)
+    return prediction if np.ndim(prediction.location) == 1 else prediction[0]
 
 
 def _required(function: Callable[..., Any]) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from ..checks import briefly
 from ..errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def split_columns(Y: Any) -> list[Any]:
     >>> [column.dtype.kind for column in split_columns([[1.5, "high"], [2.5, "low"]])]
     ['f', 'U']
     """
+    _refuse_hidden(Y)
     if hasattr(Y, "iloc") and getattr(Y, "ndim", 1) == 2:
         return [Y.iloc[:, k].to_numpy() for k in range(Y.shape[1])]
     if isinstance(Y, list | tuple) and len(Y) > 0:
@@ -99,6 +101,42 @@ def _wrong_shape(got: str) -> InvalidParameter:
     return InvalidParameter(f"Y must be of shape (n,) or (n, m), got {got}.")
 
 
+def _refuse_hidden(Y: Any) -> None:
+    """What lies behind a mask, or is not stored, must not be taken for outcomes."""
+    if isinstance(Y, np.ma.MaskedArray) and np.ma.getmaskarray(Y).any():
+        raise InvalidParameter(
+            "Y must be free of missing outcomes, got a masked array with entries "
+            "masked. Find these outcomes."
+        )
+    if hasattr(Y, "tocsr"):
+        raise InvalidParameter(
+            "Y must be an array, a DataFrame or a list, got a sparse matrix. Say "
+            "Y.toarray()."
+        )
+
+
+def require_aligned(values: Any, X: Any, owner: str, what: str) -> None:
+    """Rows of two tables that have the same labels must have them in the same order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"a": [1.0, 2.0]})
+    >>> require_aligned(X, X, "LossSet.fit", "Y")
+    """
+    if not (hasattr(values, "iloc") and hasattr(X, "iloc")):
+        return
+    rows, wanted = values.index, X.index
+    if len(rows) != len(wanted) or rows.equals(wanted):
+        return
+    if rows.is_unique and wanted.is_unique and rows.isin(wanted).all():
+        raise InvalidParameter(
+            f"{owner}: {what} must have its rows in the order of X, got the labels of "
+            "its rows in another order. Say .loc[X.index], or .to_numpy() if the order "
+            "is right as it is."
+        )
+
+
 def take_rows(values: Any, rows: Any) -> Any:
     """The chosen rows; a DataFrame stays one, a sparse matrix stays one.
 
@@ -122,7 +160,11 @@ def count_rows(values: Any) -> int:
     >>> count_rows([[1, 2], [3, 4]])
     2
     """
-    shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
-    if not shape:
-        raise InvalidParameter(f"X must have rows, got {values!r}.")
+    try:
+        shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
+    except ValueError:
+        # Rows of different lengths are counted all the same.
+        shape = (len(values),)
+    if not isinstance(shape, tuple) or not shape:
+        raise InvalidParameter(f"X must have rows, got {briefly(values)}.")
     return int(shape[0])

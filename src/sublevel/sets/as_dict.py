@@ -171,14 +171,7 @@ def _kinds() -> dict[str, Kind]:
 
 def _numbers(location: Any, scale: Any) -> Prediction:
     found = _array("Prediction", "location", location)
-    if scale is None:
-        return Prediction(found)
-    spread = _array("Prediction", "scale", scale)
-    if spread.shape != found.shape:
-        raise InvalidParameter(
-            f"Prediction(scale=...) must be of shape {found.shape}, like the location, "
-            f"got shape {spread.shape}."
-        )
+    spread = None if scale is None else _array("Prediction", "scale", scale)
     return Prediction(found, spread)
 
 

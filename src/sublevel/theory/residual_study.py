@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..checks import Array, as_matrix, require_level
+from ..checks import Array, as_matrix, briefly, require_level
 from ..errors import InvalidParameter
 from ..predictions import split_columns
 from .residual_checks import (
@@ -162,7 +162,7 @@ def _as_contexts(X: Any, size: int) -> Array:
     if contexts is None:
         raise InvalidParameter(
             f"study_residuals(X=...) must have one row for each of the {size} "
-            f"residuals, and columns, got {type(X).__name__} of shape {np.shape(X)}."
+            f"residuals, and columns, got {briefly(X)}."
         )
     return contexts
 
