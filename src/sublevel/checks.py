@@ -27,7 +27,7 @@ def as_vector(
 ) -> Array:
     """A float array of shape (size,), read-only, from anything array-like."""
     array = _as_array(owner, name, value, finite)
-    _require_sized(owner, name, array)
+    require_sized(owner, name, array)
     if array.ndim == 0 and size in (None, 1):
         array = array.reshape(1)
     if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
@@ -53,7 +53,7 @@ def as_matrix(
     """
     array = _as_array(owner, name, value, finite)
     if sized:
-        _require_sized(owner, name, array)
+        require_sized(owner, name, array)
     fits = array.ndim == 2 and all(
         want is None or got == want
         for got, want in zip(array.shape, shape, strict=True)
@@ -105,7 +105,7 @@ def require_nonnegative(owner: str, **values: Any) -> None:
                 f"{owner}({name}=...) must be a number of at least 0, got "
                 f"{briefly(value)}."
             )
-        _require_sized(owner, name, np.asarray(value, dtype=float))
+        require_sized(owner, name, np.asarray(value, dtype=float))
 
 
 def require_tolerance(owner: str, tol: Any) -> None:
@@ -331,7 +331,7 @@ def _as_array(owner: str, name: str, value: Any, finite: bool) -> Array:
     return array
 
 
-def _require_sized(owner: str, name: str, array: Array) -> None:
+def require_sized(owner: str, name: str, array: Array) -> None:
     """Beyond LARGEST sums and squares are infinite, and answers would be wrong."""
     size = np.where(np.isfinite(array), np.abs(array), 0.0)
     if (size > LARGEST).any():

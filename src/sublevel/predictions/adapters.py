@@ -174,10 +174,12 @@ def _located(location: Array, scale: Array | None, model: Any, X: Any) -> Predic
 
 def _numbers(values: Any, model: Any, X: Any) -> Array:
     """What a model gave, as numbers in the order of the rows of X."""
-    if hasattr(values, "iloc"):
-        # A model that is given an array numbers its rows.
-        given = X if hasattr(X, "iloc") else values.reset_index(drop=True)
-        require_aligned(values, given, _name(model), "its prediction")
+    owner, what = _name(model), "its prediction"
+    require_aligned(values, X, owner, what)
+    own = hasattr(values, "iloc") and not values.index.equals(getattr(X, "index", None))
+    if own:
+        # Rows that the model has numbered itself.
+        require_aligned(values, values.reset_index(drop=True), owner, what)
     return as_numbers(_name(model), "prediction", values)
 
 

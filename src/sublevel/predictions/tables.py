@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..checks import briefly
+from ..checks import briefly, is_number
 from ..errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _column(values: Sequence[Any]) -> Any:
 
     Mixed ones stay objects: NumPy would turn the NaN beside a word into a word.
     """
-    numbers = all(isinstance(v, int | float | np.number | np.bool_) for v in values)
+    numbers = all(map(is_number, values))
     if numbers or len({type(v) for v in values}) == 1:
         return np.array(values)
     return np.array(values, dtype=object)
@@ -160,6 +160,11 @@ def count_rows(values: Any) -> int:
     >>> count_rows([[1, 2], [3, 4]])
     2
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise InvalidParameter(
+            "X and Y must be free of masked entries, got a masked array, whose entries "
+            "would be taken for what lies behind the mask. Fill them, with nan, say."
+        )
     try:
         shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
     except ValueError:
