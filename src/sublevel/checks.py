@@ -17,6 +17,9 @@ BoolArray = npt.NDArray[np.bool_]
 #: A value longer than this is named by its type and size in a message.
 _LONGEST = 60
 
+#: Lists in lists that are looked into: arrays have fewer dimensions.
+_MOST_LEVELS = 8
+
 #: The largest numbers that sets and directions are made of: squares, and sums of
 #: products, must not overflow.
 LARGEST = 1e140
@@ -185,8 +188,9 @@ def is_number(value: Any) -> bool:
     (True, False, False)
     """
     real = isinstance(value, int | float | np.integer | np.floating)
-    # NumPy counts durations among the integers.
-    return real and not isinstance(value, bool | np.timedelta64)
+    # NumPy counts durations among the integers; Python's may be too long for a float.
+    strange = isinstance(value, bool | np.timedelta64)
+    return real and not strange and (type(value) is not int or abs(value) < 10**308)
 
 
 def is_answer(value: Any) -> bool:
@@ -272,8 +276,10 @@ def _strange(kind: str, example: Any) -> tuple[str, str]:
     return f" with {what} such as {briefly(example)}", f" {way_out}" if way_out else ""
 
 
-def _stranger(value: Any) -> tuple[str, str] | None:
+def _stranger(value: Any, level: int = 0) -> tuple[str, str] | None:
     """What is in a value that is no real number, and the way out; None if nothing."""
+    if level > _MOST_LEVELS:
+        return f" nested more than {_MOST_LEVELS} levels deep", ""
     if hasattr(value, "tocsr"):
         return ", a sparse matrix", " Say .toarray()."
     if isinstance(value, np.ma.MaskedArray):
@@ -283,13 +289,13 @@ def _stranger(value: Any) -> tuple[str, str] | None:
     if isinstance(value, set | dict):
         return "", " Say list(...)."
     if isinstance(value, list | tuple):
-        return _stranger_in(value)
+        return _stranger_in(value, level)
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
         return f": {error}", ""
     if array.dtype.kind == "O" and array.ndim:
-        return _stranger_in(array.ravel().tolist())
+        return _stranger_in(array.ravel().tolist(), level)
     if array.dtype.kind == "O":
         fine = hasattr(value, "__float__") or _is_missing(value)
         return None if fine else _strange("O", value)
@@ -298,14 +304,14 @@ def _stranger(value: Any) -> tuple[str, str] | None:
     return _strange(array.dtype.kind, array.ravel().tolist()[0] if array.size else None)
 
 
-def _stranger_in(values: Any) -> tuple[str, str] | None:
+def _stranger_in(values: Any, level: int) -> tuple[str, str] | None:
     """The same for lists of anything, lists in lists included."""
     for value in values:
         if type(value) is float or type(value) is int:
             continue
         if isinstance(value, str | bytes | bool | np.bool_ | complex):
             return _strange(np.asarray(value).dtype.kind, value)
-        wrong = _stranger(value)
+        wrong = _stranger(value, level + 1)
         if wrong is not None:
             return wrong
     return None
