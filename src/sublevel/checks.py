@@ -4,6 +4,7 @@ The user sees an error only about something they passed, so every check names it
 """
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,25 @@ def require_bool(owner: str, **values: Any) -> None:
         if not isinstance(value, bool | np.bool_):
             raise InvalidParameter(
                 f"{owner}({name}=...) must be True or False, got {briefly(value)}."
+            )
+
+
+def require_choice(owner: str, choices: Iterable[str], **values: Any) -> None:
+    """Each value must be one of the words."""
+    words = tuple(choices)
+    for name, value in values.items():
+        if not (isinstance(value, str) and value in words):
+            raise InvalidParameter(
+                f"{owner}({name}=...) must be one of {words}, got {briefly(value)}."
+            )
+
+
+def require_having(owner: str, attribute: str, what: str, **values: Any) -> None:
+    """Each value must have an attribute that only the right kind of thing has."""
+    for name, value in values.items():
+        if isinstance(value, type) or not hasattr(value, attribute):
+            raise InvalidParameter(
+                f"{owner}({name}=...) must be {what}, got {briefly(value)}."
             )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import require_level
+from ..checks import require_choice, require_level
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, divergences
 from ..predictions import Prediction, count_rows
@@ -94,17 +94,8 @@ class PhiDivergence(SetSource):
 
     def _check(self) -> None:
         require_level("PhiDivergence", alpha=self.alpha)
-        if self.divergence not in KINDS:
-            raise InvalidParameter(
-                f"PhiDivergence(divergence=...) must be one of {sorted(KINDS)}, got "
-                f"{self.divergence!r}."
-            )
-        known = _rules(self.divergence)
-        if self.rule not in known:
-            raise InvalidParameter(
-                f"PhiDivergence(rule=...) must be one of {known} for "
-                f"{self.divergence!r}, got {self.rule!r}."
-            )
+        require_choice("PhiDivergence", sorted(KINDS), divergence=self.divergence)
+        require_choice("PhiDivergence", _rules(self.divergence), rule=self.rule)
 
     def _radius(self, size: int) -> float:
         classes = len(self.probabilities_)

@@ -147,6 +147,16 @@ def require_full_rank(owner: str, covariance: Array, remedy: str) -> None:
         )
 
 
+def _distinct(labels: Any) -> Any:
+    try:
+        return np.unique(np.asarray(labels))
+    except TypeError as error:
+        raise InvalidParameter(
+            f"Y must have labels of one kind, none missing, got {error}. Turn all into "
+            "words, or all into numbers."
+        ) from error
+
+
 def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     """How the columns of Y become vectors: numbers, or one column of labels.
 
@@ -158,7 +168,7 @@ def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     columns = split_columns(Y)
     words = np.asarray(columns[0]).dtype.kind in "OUSb"
     if len(columns) == 1 and (labels or words):
-        block: Any = Labels(np.unique(np.asarray(columns[0])))
+        block: Any = Labels(_distinct(columns[0]))
     else:
         block = Numbers(len(columns))
     return Outcomes((block,), frame_columns(Y))

@@ -181,7 +181,9 @@ class Certificate:
         try:
             return cls(**parts)
         except TypeError as error:
-            raise InvalidParameter(f"Certificate.from_dict(values): {error}.") from error
+            raise InvalidParameter(
+                f"Certificate.from_dict(values): {error}."
+            ) from error
 
     def __str__(self) -> str:
         return "\n".join([_claim(self), *(_row(*row) for row in _rows(self))])

@@ -281,12 +281,12 @@ def as_directions(directions: Any, n: int, m: int) -> Array:
     """Directions of shape (n, m) from one of shape (m,) or n of them."""
     try:
         given = np.shape(directions)
+        got = f"shape {given}" if given else briefly(directions)
     except ValueError:
-        given = None
+        given, got = None, "rows of different lengths"
     if given not in ((m,), (n, m)):
         raise InvalidParameter(
-            f"SetBatch(directions=...) must be of shape {(m,)} or {(n, m)}, got "
-            f"{'rows of different lengths' if given is None else f'shape {given}'}."
+            f"SetBatch(directions=...) must be of shape {(m,)} or {(n, m)}, got {got}."
         )
     if not n:
         return np.empty((0, m))

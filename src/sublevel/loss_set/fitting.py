@@ -48,7 +48,7 @@ def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
     A fitted model is left alone. The loss learns from out-of-fold predictions if the
     model is trained here, from predictions on X otherwise.
     """
-    _check_outcomes(X, Y, loss.needs)
+    check_outcomes(X, Y, loss.needs, "LossSet.fit")
     fitted = fit_model(model, X, Y)
     said = _first(fitted, X, loss.needs)
     if loss.is_open:
@@ -62,7 +62,7 @@ def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
     return Scorer(fitted, loss, frame_columns(Y))
 
 
-def _check_outcomes(X: Any, Y: Any, needs: Needs) -> None:
+def check_outcomes(X: Any, Y: Any, needs: Needs, owner: str) -> None:
     """Refuse what an estimator may take for numbers without a word."""
     if Y is None:
         # Estimators have words of their own for this.
@@ -70,8 +70,8 @@ def _check_outcomes(X: Any, Y: Any, needs: Needs) -> None:
     columns = split_columns(Y)
     if not isinstance(needs, tuple) and needs != "labels":
         for column in columns:
-            numbers_of(column, "LossSet.fit")
-    require_aligned(Y, X, "LossSet.fit", "Y")
+            numbers_of(column, owner)
+    require_aligned(Y, X, owner, "Y")
 
 
 def _first(model: Any, X: Any, needs: Needs) -> AnyPrediction | None:

@@ -119,9 +119,9 @@ def one_row(prediction: Any) -> Prediction:
     >>> one_row(np.zeros((3, 2))).location
     array([0., 0.])
     """
-    if not isinstance(prediction, Prediction):
-        prediction = Prediction(prediction)
-    return prediction if np.ndim(prediction.location) == 1 else prediction[0]
+    given = isinstance(prediction, Prediction)
+    said: Prediction = prediction if given else Prediction(prediction)
+    return said if np.ndim(said.location) == 1 else said[0]
 
 
 def _required(function: Callable[..., Any]) -> int:

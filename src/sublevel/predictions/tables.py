@@ -47,7 +47,7 @@ def split_columns(Y: Any) -> list[Any]:
         return [array]
     if array.ndim == 2:
         return [array[:, k] for k in range(array.shape[1])]
-    raise _wrong_shape(f"shape {array.shape}")
+    raise _wrong_shape(f"shape {array.shape}" if array.ndim else briefly(Y))
 
 
 def column_names(Y: Any) -> list[str]:

@@ -136,16 +136,15 @@ def _read(owner: str, written: Any, family: Any) -> Any:
     version = body.pop("version", None)
     if type(version) is not int or version != VERSION:
         raise InvalidParameter(
-            f"{owner}(written['version']) must be {VERSION}, got {briefly(version)}. Read "
-            "it with the version of sublevel that wrote it."
+            f"{owner}(written['version']) must be {VERSION}, got "
+            f"{briefly(version)}. Read it with the version of sublevel that wrote it."
         )
     kinds = _kinds()
     fitting = sorted(k for k, kind in kinds.items() if issubclass(kind.type, family))
     kind = body.get("kind")
     if not isinstance(kind, str) or kind not in fitting:
         raise InvalidParameter(
-            f"{owner}(written['kind']) must be one of {fitting}, got "
-            f"{briefly(kind)}."
+            f"{owner}(written['kind']) must be one of {fitting}, got {briefly(kind)}."
         )
     return record(body, kinds, "written")
 
@@ -362,7 +361,13 @@ def record(written: dict[str, Any], kinds: Mapping[str, Kind], where: str) -> An
     }
     try:
         return kinds[name].build(values)
-    except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+    except (
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        LookupError,
+    ) as error:
         raise InvalidParameter(f"{where} is not a {name}: {error}") from error
 
 

@@ -53,7 +53,9 @@ def kappa_of_range(width: Any, spread: Any) -> float:
         )
     widths, spreads = np.broadcast_arrays(widths, spreads)
     # Popoviciu: a standard deviation is at most half the width.
-    if not (np.isfinite(widths) & (spreads > 0) & (2 * spreads <= widths * (1 + 1e-12))).all():
+    if not (
+        np.isfinite(widths) & (spreads > 0) & (2 * spreads <= widths * (1 + 1e-12))
+    ).all():
         raise InvalidParameter(
             f"kappa_of_range(spread=...) must be positive and at most half the width, "
             f"got spread={spread!r} and width={width!r}."

@@ -223,7 +223,11 @@ def conditional_level(radius: float, bias: Any, spread: Any, kappa: float) -> Ar
         for name, value in (("bias", bias), ("spread", spread))
     ]
     for part in parts:
-        if part.ndim == 0 or part.shape != parts[0].shape or not np.isfinite(part).all():
+        if (
+            part.ndim == 0
+            or part.shape != parts[0].shape
+            or not np.isfinite(part).all()
+        ):
             raise InvalidParameter(
                 "conditional_level(bias=..., spread=...) must be finite and of one "
                 f"shape (..., m), got shapes {parts[0].shape} and {parts[1].shape}."

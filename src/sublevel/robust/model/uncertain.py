@@ -6,8 +6,8 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
-from ...conic.cone_form import OutcomeParameter
 from ...checks import briefly, is_whole
+from ...conic.cone_form import OutcomeParameter
 from ...errors import InvalidParameter
 
 
