@@ -363,6 +363,40 @@ CALLS = {
         lambda: POLICY.calibrate(X[CAL], Y[CAL], given_decided=C),
         "True or False",
     ),
+    "chunk": (lambda: POLICY.decide(X[NEW], chunk=0.5), "chunk.*whole number"),
+    "n_jobs": (lambda: POLICY.decide(X[NEW], n_jobs="a"), "n_jobs.*whole number"),
+    "no workers": (lambda: POLICY.decide(X[NEW], n_jobs=0), "n_jobs.*other than 0"),
+    "progress": (lambda: POLICY.decide(X[NEW], progress="yes"), "True or False"),
+    "trusted": (lambda: POLICY.decide(X[NEW], trusted="yes"), "True or False"),
+    "alphas": (
+        lambda: POLICY.frontier(X[CAL], Y[CAL], X[NEW], Y[NEW], ["0.1"]),
+        "alphas.*words",
+    ),
+    "at": (lambda: POLICY.at(np.timedelta64(1, "D")), "must be a number"),
+    "value": (lambda: POLICY.decide(X[NEW]).value(3), "by its name or object, got 3"),
+    "context": (lambda: POLICY.decide(X[NEW])["w"], "must be a whole number"),
+    "fallback": (
+        lambda: POLICY.calibrate(X[CAL], Y[CAL], fallback={W: [True, True]}),
+        "truth values",
+    ),
+    "fallback for": (
+        lambda: POLICY.calibrate(X[CAL], Y[CAL], fallback={3: 1.0}),
+        "a value for each variable",
+    ),
+    "rule": (lambda: sl.affine_rule(R, sees=[[1], [1, 2]]), "sees"),
+    "rule sign": (lambda: sl.affine_rule(R, nonneg="yes"), "True or False"),
+    "oracle": (lambda: sl.robust.Oracle("2", np.sign), "dim.*whole number"),
+    "oracle function": (lambda: sl.robust.Oracle(2, 3), "must be a function"),
+    "oracle answer": (
+        lambda: sl.RobustProblem(
+            PROBLEM.objective,
+            [R @ W >= 1, W <= 9],
+            {R: sl.robust.Oracle(2, lambda v: ["1", "2"])},
+        ).solve(),
+        "oracle for 'r'.*numeric",
+    ),
+    "rounds": (lambda: sl.robust.Cuts(max_rounds=2.5), "integer of at least 1"),
+    "scenarios": (lambda: sl.robust.Cuts(scenarios={R: "a"}), "scenarios.*numeric"),
     "order in evaluate": (
         lambda: sl.RobustProblem(
             PROBLEM.objective, PROBLEM.constraints, {R: sl.LossSet(lambda X: X)}

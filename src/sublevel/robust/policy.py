@@ -20,7 +20,15 @@ from ..calibration.certificates import (
 )
 from ..calibration.request import read_request
 from ..calibration.search import Search
-from ..checks import Array, require_level, require_positive
+from ..checks import (
+    Array,
+    as_numbers,
+    briefly,
+    is_number,
+    is_whole,
+    require_bool,
+    require_level,
+)
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
@@ -183,6 +191,7 @@ class Policy:
             True vouches that they are those of the model that was calibrated.
         """
         step = as_chunk("Policy.decide", chunk)
+        require_bool("Policy.decide", trusted=trusted)
         rows = self._count(X)
         arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step)
         return self._decisions(arrays, X, scenarios, trusted)
@@ -704,10 +713,10 @@ def as_chunk(owner: str, chunk: int | None) -> int | None:
     """How many contexts go together: a positive whole number, or None."""
     if chunk is None:
         return None
-    require_positive(owner, chunk=chunk)
-    if isinstance(chunk, bool) or chunk != int(chunk):
+    if not is_whole(chunk, least=1):
         raise InvalidParameter(
-            f"{owner}(chunk=...) must be a whole number of at least 1, got {chunk!r}."
+            f"{owner}(chunk=...) must be a whole number of at least 1, got "
+            f"{briefly(chunk)}."
         )
     return int(chunk)
 
@@ -744,8 +753,7 @@ def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool) and not np.isnan(value)
+    return is_number(value) and value == value
 
 
 def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:
@@ -767,10 +775,10 @@ def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, fl
 
 def _alphas(alphas: npt.ArrayLike) -> list[float]:
     owner = "Policy.frontier"
-    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
+    levels = np.atleast_1d(as_numbers(owner, "alphas", alphas))
     if levels.ndim != 1 or not levels.size:
         raise InvalidParameter(
-            f"{owner}(alphas=...) must be a list of levels, got {alphas!r}."
+            f"{owner}(alphas=...) must be a list of levels, got {briefly(alphas)}."
         )
     for alpha in levels.tolist():
         require_level(owner, alphas=alpha)

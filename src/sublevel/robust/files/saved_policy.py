@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...checks import require_bool
 from ...errors import CertificateVoid, InvalidParameter
 from ...guarantees import Calibration, Certificate
 from ...loss_set.batch import Batch
@@ -113,6 +114,7 @@ class SavedPolicy:
         from ..policy import as_chunk, index_of
 
         step = as_chunk("SavedPolicy.decide", chunk)
+        require_bool("SavedPolicy.decide", trusted=trusted)
         rows = 1 if X is None else count_contexts(X)
         losses = tuple(key.losses for key in self._contents.keys)
         sets = ContextSets(self.keys, losses, as_contexts(X))
