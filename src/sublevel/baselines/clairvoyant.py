@@ -82,7 +82,7 @@ class Clairvoyant(Judged):
 
     Examples
     --------
-    >>> import sublevel as sl
+    >>> import cvxpy as cp, numpy as np, sublevel as sl
     >>> r, w = sl.Uncertain(2, name="returns"), cp.Variable(2, nonneg=True)
     >>> U = sl.sets.Box([0.0, 0.0], [1.0, 1.0])
     >>> problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: U})

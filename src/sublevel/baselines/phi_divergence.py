@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import require_choice, require_level
+from ..checks import briefly, require_choice, require_level
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, divergences
 from ..predictions import Prediction, count_rows
@@ -95,7 +95,12 @@ class PhiDivergence(SetSource):
     def _check(self) -> None:
         require_level("PhiDivergence", alpha=self.alpha)
         require_choice("PhiDivergence", sorted(KINDS), divergence=self.divergence)
-        require_choice("PhiDivergence", _rules(self.divergence), rule=self.rule)
+        known = _rules(self.divergence)
+        if not (isinstance(self.rule, str) and self.rule in known):
+            raise InvalidParameter(
+                f"PhiDivergence(rule=...) must be one of {known} for "
+                f"{self.divergence!r}, got {briefly(self.rule)}."
+            )
 
     def _radius(self, size: int) -> float:
         classes = len(self.probabilities_)

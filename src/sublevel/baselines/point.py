@@ -64,7 +64,8 @@ class PointPrediction(SetSource):
         """Train the model; a fitted one is left alone."""
         require_rows(X, Y, "PointPrediction.fit")
         model = as_model(self.model)
-        check_outcomes(X, Y, "location", "PointPrediction.fit")
+        needs = "labels" if is_classifier(model) else "location"
+        check_outcomes(X, Y, needs, "PointPrediction.fit")
         self.training_marks = None if is_fitted(model) else mark_rows(X, Y)
         self.model_ = fit_model(model, X, Y)
         self._columns = frame_columns(Y)

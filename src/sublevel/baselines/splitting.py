@@ -20,6 +20,7 @@ def split_rows(owner: Any, X: Any, share: float, random_state: Any) -> tuple[Any
 
     Examples
     --------
+    >>> import numpy as np
     >>> learn, aside = split_rows(None, np.zeros((10, 1)), 0.3, 0)
     >>> len(learn), len(aside), sorted([*learn, *aside]) == list(range(10))
     (7, 3, True)

@@ -75,6 +75,11 @@ def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
 def _ask(model: Any, X: Any, needs: str) -> AnyPrediction:
     if is_torch_module(model):
         return _read(_run_torch(model, X), model, X, needs)
+    if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
+        raise InvalidParameter(
+            f"A model must be an estimator, a torch module or a function, got "
+            f"{briefly(model)}, which cannot predict."
+        )
     if not hasattr(model, "predict"):
         return _read(model(X), model, X, needs)
     if needs == "labels":
