@@ -222,7 +222,7 @@ def is_answer(value: Any) -> bool:
     (True, True, False)
     """
     truth = isinstance(value, bool | np.bool_)
-    return truth or (is_number(value) and value in (0, 1))
+    return bool(truth or (is_number(value) and value in (0, 1)))
 
 
 def is_whole(value: Any, least: int = 0) -> bool:
@@ -233,7 +233,8 @@ def is_whole(value: Any, least: int = 0) -> bool:
     >>> is_whole(2), is_whole(2.0), is_whole(True), is_whole(0, least=1)
     (True, False, False, False)
     """
-    return is_number(value) and isinstance(value, int | np.integer) and value >= least
+    whole = is_number(value) and isinstance(value, int | np.integer)
+    return bool(whole and value >= least)
 
 
 def as_numbers(owner: str, name: str, value: Any) -> Array:
