@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..checks import briefly
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Calibration
@@ -47,6 +48,12 @@ _LOG = logging.getLogger(__name__)
 def count_contexts(X: Contexts) -> int:
     """Rows of covariates, or of predictions."""
     if isinstance(X, dict):
+        for name, part in X.items():
+            if not isinstance(part, PREDICTIONS):
+                raise InvalidParameter(
+                    "Policy.decide(X) must be covariates, or a dict from names of "
+                    f"parameters to Predictions, got {briefly(part)} for {name!r}."
+                )
         counts = {len(part) for part in X.values()}
         if len(counts) != 1:
             raise InvalidParameter(
@@ -226,6 +233,13 @@ def predicted_sets(
         raise InvalidParameter(
             "Predictions of labels do not tell the names of the classes. Give "
             "covariates."
+        )
+    joint = isinstance(prediction, JointPrediction)
+    if joint != isinstance(losses[0].needs, tuple):
+        wanted = "a Prediction" if joint else "a JointPrediction, one part a block,"
+        raise InvalidParameter(
+            f"Policy.decide(X) must be {wanted} for the loss "
+            f"{type(losses[0]).__name__}, got a {type(prediction).__name__}."
         )
     parts = (
         prediction.parts if isinstance(prediction, JointPrediction) else (prediction,)

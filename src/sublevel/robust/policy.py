@@ -6,8 +6,7 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf, isnan
-from numbers import Real
+from math import isinf
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +20,14 @@ from ..calibration.certificates import (
 )
 from ..calibration.request import read_request
 from ..calibration.search import Search
-from ..checks import Array, require_level
+from ..checks import (
+    Array,
+    as_numbers,
+    briefly,
+    is_number,
+    require_bool,
+    require_level,
+)
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
@@ -187,6 +193,7 @@ class Policy:
             True vouches that they are those of the model that was calibrated.
         """
         step = as_chunk("Policy.decide", chunk)
+        require_bool("Policy.decide", trusted=trusted)
         rows = contexts_to_decide("Policy.decide", self._keys, X)
         riders = self._riders(X, rows)
         covariates = not (X is None or isinstance(X, dict) or are_predictions(X))
@@ -745,9 +752,7 @@ def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    return not isnan(value)
+    return is_number(value) and value == value
 
 
 def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:
@@ -769,10 +774,10 @@ def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, fl
 
 def _alphas(alphas: npt.ArrayLike) -> list[float]:
     owner = "Policy.frontier"
-    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
+    levels = np.atleast_1d(as_numbers(owner, "alphas", alphas))
     if levels.ndim != 1 or not levels.size:
         raise InvalidParameter(
-            f"{owner}(alphas=...) must be a list of levels, got {alphas!r}."
+            f"{owner}(alphas=...) must be a list of levels, got {briefly(alphas)}."
         )
     for alpha in levels.tolist():
         require_level(owner, alphas=alpha)

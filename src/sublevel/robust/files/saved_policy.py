@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...checks import require_bool
 from ...errors import CertificateVoid, InvalidParameter
 from ...guarantees import Calibration, Certificate
 from ...loss_set.batch import Batch
@@ -111,6 +112,7 @@ class SavedPolicy:
     ) -> Decisions:
         """The decision at every row of X, as `Policy.decide`."""
         step = as_chunk("SavedPolicy.decide", chunk)
+        require_bool("SavedPolicy.decide", trusted=trusted)
         rows = contexts_to_decide("SavedPolicy.decide", self.keys, X)
         losses = tuple(key.losses for key in self._contents.keys)
         probes = None if are_predictions(X) else self._contents.probes
