@@ -53,7 +53,7 @@ class Uncertain(OutcomeParameter):
                 f"Uncertain(nonneg=...) must be True or False, got {briefly(nonneg)}."
             )
         super().__init__(
-            shape if isinstance(shape, int) else tuple(shape),
+            tuple(sizes) if np.ndim(shape) else shape,
             name=name,
             nonneg=bool(nonneg),
         )
