@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 
 #: A row whose terms are below this share of what they would be elsewhere has no size.
 NEGLIGIBLE = 1e-6
+#: An entry below this share of what it is worth elsewhere is the solver's zero.
+ZERO = 1e-5
 #: Numbers of contexts and of trial decisions looked at together.
 MOST_TRIALS = 50_000
 
 
 def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
-    """Size of every row by what the variables in it are worth elsewhere.
+    """Size of every row by what the variables at zero in it are worth elsewhere.
+
+    Only those: a large constant next to a variable of its size is a cancellation, and
+    no reason to forgive the row what is left of it.
 
     Returns
     -------
@@ -36,7 +41,8 @@ def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
     pieces = []
     for part in _pieces(ruler, leaves):
         slopes = _derivatives(ruler, part)
-        worth = _worth(slopes, part.values, ~ruler.whole)
+        worth = _worth(slopes, part.values, _nets(ruler, part), ~ruler.whole)
+        worth = np.where(np.abs(part.values) <= ZERO * worth, worth, 0.0)
         pieces.append(np.max(np.abs(slopes) * worth[:, None, :], axis=2, initial=0.0))
     return np.vstack(pieces)
 
@@ -55,7 +61,8 @@ def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
         there = _derivatives(
             ruler, replace(part, outcomes=[y[start:stop] for y in feared])
         )
-        worth = np.maximum(np.abs(part.values), _worth(here, part.values, ~ruler.whole))
+        worth = _worth(here, part.values, _nets(ruler, part), ~ruler.whole)
+        worth = np.maximum(np.abs(part.values), worth)
         moved = np.sum(np.abs(here - there) * worth[:, None, :], axis=2)
         kept = [*range(ruler.rows), *([moved.shape[1] - 1] if ruler.cost else [])]
         pieces.append(moved[:, kept])
@@ -99,10 +106,24 @@ def _derivatives(ruler: Ruler, leaves: Leaves) -> Array:
     return np.nan_to_num(change.transpose(0, 2, 1), posinf=0.0, neginf=0.0)
 
 
-def _worth(slopes: Array, values: Array, movable: Array) -> Array:
-    """How far each entry can move before a row that has a size changes by all of it."""
+def _nets(ruler: Ruler, leaves: Leaves) -> Array:
+    """Net sizes of all rows, the objective last: (n, rows)."""
+    parts = [part.at(leaves)[1] for part in (*ruler.uncertain, *ruler.certain)]
+    if ruler.cost is None:
+        parts.append(np.abs(ruler.objective.rows(leaves)))
+    else:
+        parts.append(ruler.cost.at(leaves)[1])
+    return np.hstack(parts)
+
+
+def _worth(slopes: Array, values: Array, net: Array, movable: Array) -> Array:
+    """How far each entry can move before a row that has a size changes by all of it.
+
+    The size of a row is what the variables in it add up to, or what is left of it.
+    """
     slopes = np.abs(slopes) * movable
     size = np.sum(slopes * np.abs(values)[:, None, :], axis=2)
+    size = np.fmin(size, net)
     with np.errstate(divide="ignore", invalid="ignore"):
         moves = np.where(slopes > 0, size[:, :, None] / slopes, np.nan)
         most = np.nan_to_num(np.nanmax(_or_zero(moves), axis=1))

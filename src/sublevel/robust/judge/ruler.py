@@ -10,9 +10,11 @@ It answers four questions about decisions, for one context or many.
 **Small** means small against the row's own net size: the larger of what it compares, the
 part without the outcome and the part with it, after everything has cancelled. No other
 row, no big constant that cancels and no fixed number plays a part, so the answer is the
-same in any unit. Where a row has next to no size (a rule that is best at zero) it means
-small against what the variables in it are worth elsewhere: a miss that can be mended by
-moving them so little that no other row would notice.
+same in any unit. What is left of terms that cancel is also small where it is less than
+the last digits of the decision are worth in it. Where a row is made of variables that
+are next to nothing (a rule that is best at zero) small means small against what these
+are worth elsewhere: a miss that can be mended by moving them so little that no other row
+would notice.
 
 **A violation** is a miss beyond what the audit found at the worst outcome, the audited
 slack, by more than the row's resolution: rounding, and what the solver's last digits of
@@ -41,6 +43,9 @@ from .written_rows import Extremes, Held, WrittenRows
 AIM, TOLERANCE = 1e-6, 1e-5
 #: Relative size of rounding when a row is evaluated.
 ROUNDING = 1e-12
+#: Relative misses up to which rounding is looked at more closely, and its relative size
+#: in terms that cancel.
+NOTICED, LAST_DIGIT = 1e-6, 1e-14
 #: Relative size of the digits of a decision that are the solver's noise.
 RESOLUTION = 1e-8
 
@@ -197,7 +202,7 @@ class Ruler:
         value, net = self._compared(extremes, leaves)
         value = np.column_stack([value, gap])
         net = np.column_stack([net, np.fmax(size, np.abs(promised))])
-        relative = self._mended(_relative(value, net), value, net, leaves)
+        relative = self._mended(_relative(value, net), value, net, held, outcomes)
         slack = [np.maximum(each.value, 0.0) for each in extremes]
         n = len(values)
         return Judgement(
@@ -281,6 +286,12 @@ class Ruler:
         excess, net = np.hstack(over), np.hstack(size)
         # nan, as at an outcome that is infinite, keeps nothing.
         missed = ~(excess <= ROUNDING * net)
+        rounded = np.flatnonzero((missed & (excess <= NOTICED * net)).any(axis=1))
+        if rounded.size:
+            gross = self._gross(_leaves_at(leaves, rounded))
+            columns = [*range(self.rows), *([-1] if self.cost is not None else [])]
+            least = LAST_DIGIT * gross[:, columns]
+            missed[rounded] &= ~(excess[rounded] <= least)
         doubtful = np.flatnonzero((missed & np.array(bilinear)).any(axis=1))
         if doubtful.size:
             unclear = noise(
@@ -302,19 +313,26 @@ class Ruler:
     def _compared(
         self, extremes: list[Extremes], leaves: Leaves
     ) -> tuple[Array, Array]:
-        """Values and sizes of the uncertain rows at their worst, then the certain ones.
-
-        Certain rows are a matter of solving, so their size is that of what they add up;
-        entries next to nothing count as a thousandth of their variable's largest.
-        """
+        """Values and net sizes of the uncertain rows at their worst, then the certain."""
         n = len(leaves)
-        floor = 1e-3 * self._largest(leaves.values)
         value = [np.zeros((n, 0)), *(each.value for each in extremes)]
         size = [np.zeros((n, 0)), *(each.size for each in extremes)]
         for part in self.certain:
-            value.append(part.at(leaves)[0])
-            size.append(part.gross(leaves, floor))
+            over, net = part.at(leaves)
+            value.append(over)
+            size.append(net)
         return np.hstack(value), np.hstack(size)
+
+    def _gross(self, leaves: Leaves) -> Array:
+        """Sizes of what all rows add up, the objective last: (n, rows).
+
+        Entries next to nothing count as a thousandth of their variable's largest.
+        """
+        floor = 1e-3 * self._largest(leaves.values)
+        tapes = [part.residual for part in (*self.uncertain, *self.certain)]
+        return np.hstack(
+            [tape.gross(leaves, floor, self.whole) for tape in [*tapes, self.objective]]
+        )
 
     def _largest(self, values: Array) -> Array:
         """The largest entry of each entry's variable, shape (n, entries)."""
@@ -325,14 +343,31 @@ class Ruler:
         return np.repeat(largest, counts, axis=1)
 
     def _mended(
-        self, relative: Array, value: Array, net: Array, leaves: Leaves
+        self,
+        relative: Array,
+        value: Array,
+        net: Array,
+        held: Held,
+        outcomes: Sequence[Array],
     ) -> Array:
-        """The misses, with rows of next to no size measured by what they are made of."""
+        """The misses, less what the last digits of a decision are worth, with rows of
+        next to no size measured by what they are made of.
+        """
         rows = np.flatnonzero(~(relative <= AIM).all(axis=1))
         if rows.size:
-            elsewhere = sizes_elsewhere(self, _leaves_at(leaves, rows))
-            size = np.maximum(net[rows], elsewhere)
-            relative[rows] = _relative(value[rows], size)
+            some = held.at(rows)
+            leaves = some.leaves(
+                {
+                    k: _where(y[rows], oracle.worst_case(np.zeros(y[rows].shape)))
+                    for k, (y, oracle) in enumerate(
+                        zip(outcomes, some.oracles, strict=True)
+                    )
+                }
+            )
+            gross = self._gross(leaves)
+            size = np.maximum(net[rows], sizes_elsewhere(self, leaves))
+            resolved = ~(value[rows] <= RESOLUTION * gross)
+            relative[rows] = _relative(value[rows], np.where(resolved, size, gross))
         return relative
 
     def _outcomes(

@@ -139,9 +139,11 @@ class WrittenRows:
         size = np.maximum(np.abs(certain), np.abs(moved))
         return self._signed(certain + moved), size
 
-    def gross(self, leaves: Leaves, floor: Array) -> Array:
-        """Size of what the rows add up, before anything cancels: shape (n, rows)."""
-        return self.residual.gross(leaves, floor)
+    def gross(
+        self, leaves: Leaves, floor: Array, whole: Array | bool = False
+    ) -> Array:
+        """Size of what the rows add up, before the decision cancels: (n, rows)."""
+        return self.residual.gross(leaves, floor, whole)
 
     def worst(self, held: Held) -> Extremes:
         """The rows at their worst outcomes."""
