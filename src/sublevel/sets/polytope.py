@@ -98,9 +98,9 @@ class Polytope(UncertaintySet):
 
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
         # The slack of a row is relative to the numbers it compares; a bound of zero
-        # is compared with outcomes of size one.
+        # is compared with outcomes of the size of the other bounds.
         size = np.abs(self.b) + np.abs(outcomes) @ np.abs(self.A).T
-        size = np.maximum(size, np.abs(self.A).max(axis=1))
+        size = np.maximum(size, np.abs(self.A).max(axis=1) * self._scaled()[2])
         slack = max(tol, 1e-12) * size
         return np.asarray((outcomes @ self.A.T <= self.b + slack).all(axis=1))
 
