@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 #: A row whose terms are below this share of what they would be elsewhere has no size.
 NEGLIGIBLE = 1e-6
-#: An entry below this share of what it is worth elsewhere is the solver's zero.
-ZERO = 1e-5
+#: Relative size of the digits of a decision that are the solver's noise.
+RESOLUTION = 1e-8
+#: An entry below this share of what it is worth elsewhere is the solver's zero; a miss
+#: of it is noise below the other one.
+ZERO, NOISE = 1e-5, 1e-6
 #: Numbers of contexts and of trial decisions looked at together.
 MOST_TRIALS = 50_000
 
@@ -48,7 +51,9 @@ def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
 
 
 def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
-    """What the digits of a decision are worth, between the worst outcome and this one.
+    """What the last digits of a decision are worth, between the worst outcome and this.
+
+    An entry that is the solver's zero has no digits that mean something.
 
     Returns
     -------
@@ -62,8 +67,11 @@ def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
             ruler, replace(part, outcomes=[y[start:stop] for y in feared])
         )
         worth = _worth(here, part.values, _nets(ruler, part), ~ruler.whole)
-        worth = np.maximum(np.abs(part.values), worth)
-        moved = np.sum(np.abs(here - there) * worth[:, None, :], axis=2)
+        size = np.abs(part.values)
+        digits = RESOLUTION * np.maximum(size, worth)
+        # It might as well be on the other side of zero.
+        digits = np.maximum(digits, np.where(size <= NOISE * worth, 2 * size, 0.0))
+        moved = np.sum(np.abs(here - there) * digits[:, None, :], axis=2)
         kept = [*range(ruler.rows), *([moved.shape[1] - 1] if ruler.cost else [])]
         pieces.append(moved[:, kept])
         start = stop

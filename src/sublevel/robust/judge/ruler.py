@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices
-from .materiality import noise, sizes_elsewhere
+from .materiality import RESOLUTION, noise, sizes_elsewhere
 from .set_oracles import SetOracle
 from .tape import Leaves, Tape
 from .written_rows import Extremes, Held, WrittenRows
@@ -46,8 +46,6 @@ ROUNDING = 1e-12
 #: Relative misses up to which rounding is looked at more closely, and its relative size
 #: in terms that cancel.
 NOTICED, LAST_DIGIT = 1e-6, 1e-14
-#: Relative size of the digits of a decision that are the solver's noise.
-RESOLUTION = 1e-8
 
 #: In the words of a certificate.
 IN_WORDS = (
@@ -297,7 +295,6 @@ class Ruler:
             unclear = noise(
                 self, _leaves_at(leaves, doubtful), [w[doubtful] for w in feared]
             )
-            unclear *= RESOLUTION
             missed[doubtful] &= ~(excess[doubtful] <= unclear)
         relative = np.where(net > 0, excess / np.where(net > 0, net, 1.0), np.inf)
         relative = np.where(np.isnan(relative), np.inf, relative)

@@ -93,9 +93,7 @@ class Tape:
         last = results[-1]
         return np.broadcast_to(last, (len(leaves), *last.shape[1:]))
 
-    def gross(
-        self, leaves: Leaves, floor: Array, whole: Array | bool = False
-    ) -> Array:
+    def gross(self, leaves: Leaves, floor: Array, whole: Array | bool = False) -> Array:
         """Size of what each entry adds up, before the decision cancels: (n, size).
 
         What is exact, numbers and outcomes and whole variables, is added up first: a
@@ -116,9 +114,7 @@ class Tape:
                 real.append(_perform(step, [real[k] for k in step.args], leaves))
                 if step.name == "variable":
                     noisy = replace(leaves, values=rough)
-                    parts.append(
-                        (_perform(step, [], exact), _perform(step, [], noisy))
-                    )
+                    parts.append((_perform(step, [], exact), _perform(step, [], noisy)))
                 elif step.args:
                     args = [parts[k] for k in step.args]
                     parts.append(_sized(step, args, real[-1], leaves))

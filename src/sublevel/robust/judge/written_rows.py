@@ -139,9 +139,7 @@ class WrittenRows:
         size = np.maximum(np.abs(certain), np.abs(moved))
         return self._signed(certain + moved), size
 
-    def gross(
-        self, leaves: Leaves, floor: Array, whole: Array | bool = False
-    ) -> Array:
+    def gross(self, leaves: Leaves, floor: Array, whole: Array | bool = False) -> Array:
         """Size of what the rows add up, before the decision cancels: (n, rows)."""
         return self.residual.gross(leaves, floor, whole)
 
