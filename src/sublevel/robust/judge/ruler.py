@@ -195,7 +195,9 @@ class Ruler:
         binding = _binding(extremes, len(held))
         outcomes = self._outcomes(held, extremes, cost, binding)
         leaves = Leaves(values, outcomes, ordinary)
-        gap = np.where(np.isnan(promised), 0.0, np.abs(objective - promised))
+        # Where nothing is promised, the worst case must be believed all the same.
+        open_end = np.isnan(promised) & ~np.isnan(objective)
+        gap = np.where(open_end, 0.0, np.abs(objective - promised))
         size = np.abs(objective) if cost is None else cost.size[:, 0]
         value, net = self._compared(extremes, leaves)
         value = np.column_stack([value, gap])

@@ -142,9 +142,7 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
     rounding = EDGE * float(np.abs(direction) @ (np.abs(outcome) + np.abs(opposite)))
     if gains.sum() <= rounding:
         # The set has no width here, or it is the answer to another question.
-        nudges = np.concatenate([nudge * np.eye(len(way)) for nudge in NUDGES])
-        nudges *= np.sign(direction) * (float(np.abs(outcome).max()) or 1.0)
-        inside = region.contains(outcome + nudges[nudges.any(axis=1)], EDGE)
+        inside = region.contains(outcome + _nudges(direction, outcome), EDGE)
         return bool(gains.sum() >= -rounding and not inside.any())
     size = np.maximum(STEP * np.abs(way), ROUNDING * np.abs(outcome))
     each = np.flatnonzero(gains >= SHARE * gains.sum())
@@ -154,6 +152,17 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
     if direction @ steps[0] <= 0:
         steps[0] = STEP * way
     return not region.contains(outcome + steps, EDGE).any()
+
+
+def _nudges(direction: Array, outcome: Array) -> Array:
+    """Steps of all sizes that gain: along one component, or from one to another."""
+    steps = np.diag(np.sign(direction))
+    exchange = np.zeros(len(direction))
+    exchange[np.argmax(direction)] += 1
+    exchange[np.argmin(direction)] -= 1
+    steps = np.vstack([steps, exchange])
+    steps = steps[steps @ direction > 0] * (float(np.abs(outcome).max()) or 1.0)
+    return np.concatenate([nudge * steps for nudge in NUDGES])
 
 
 @dataclass(frozen=True)
