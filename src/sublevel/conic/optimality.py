@@ -2,10 +2,11 @@
 
     minimise x' P x / 2 + q' x  subject to  A x + s = b, s in K
 
-has, for multipliers z in K*, no value below  -x' P x / 2 - b' z + r' x*  with the residual
-r = P x + q + A' z of the dual and an optimum x*. Solvers measure r against the largest
-number in sight, so in a badly scaled program a large residual of one column can pass.
-Here it is measured by what it may be worth: |r|' |x| beside the objective's own terms.
+has, for multipliers z in K*, no value below  -x' P x / 2 - b' z + r' x*  with the
+residual r = P x + q + A' z of the dual and an optimum x*. Solvers measure r against the
+largest number in sight, so in a badly scaled program a large residual of one column can
+pass. Here it is measured by what it may be worth: |r|' |x| beside the objective's own
+terms.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _quadratic(data: ProgramData, x: Array) -> Array:
     values = data.P.rows()
     if not values.shape[1]:
         return product
-    _, row, indptr = data.program.P_pattern
+    _, row, indptr = data.program.quadratic_pattern
     column = np.repeat(np.arange(data.program.width), np.diff(indptr))
     for k, (i, j) in enumerate(zip(row.tolist(), column.tolist(), strict=True)):
         product[:, i] += values[:, k] * x[:, j]

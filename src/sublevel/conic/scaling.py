@@ -10,9 +10,9 @@ with E, D, s, t powers of two (so that nothing is rounded) that bring the logari
 all entries, right-hand side and objective included, as near to zero as possible. Sizes
 of the logarithms are added up, not their squares, so that a few odd numbers (what is
 left of terms that cancelled, a bound far away) do not spoil the units of all others.
-Rows of one cone share a unit, with one exception. CVXPY writes
-x^2 <= t y as the second-order cone (y + t, y - t, 2 x), and such a cone is the same if y
-is multiplied and t divided by a number: that number is chosen too.
+Rows of one cone share a unit, with one exception. CVXPY writes x^2 <= t y as the
+second-order cone (y + t, y - t, 2 x), and such a cone is the same if y is multiplied
+and t divided by a number: that number is chosen too.
 
 A context whose numbers are near one already is left as it is. What is chosen depends on
 the context alone, never on its neighbours.
@@ -20,6 +20,7 @@ the context alone, never on its neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -27,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .program import ConeProgram, Indices, ProgramData, rows_of, whole
+from .program import ConeProgram, Indices, ProgramData, Varying, rows_of, whole
 
 #: Numbers between one over this and this are left as they are.
 ORDINARY = 64.0
@@ -63,7 +64,7 @@ class Scaling:
     def apply(self, data: ProgramData) -> ProgramData:
         """The data in the new units."""
         program, aim = data.program, self.objective[:, None]
-        _, row, indptr = program.P_pattern
+        _, row, indptr = program.quadratic_pattern
         column = np.repeat(np.arange(program.width), np.diff(indptr))
         P = aim + self.columns[:, row] + self.columns[:, column]
         q = aim + np.column_stack([self.columns, np.zeros(len(data))])
@@ -87,12 +88,15 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     what it adds up to small, shape (n,).
     """
     layout = layout_of(data.program)
-    A, b = np.abs(layout.without_noise(data.A.rows())), np.abs(data.b.rows())
-    q = np.abs(data.q.rows()[:, :-1])
-    sizes = [layout.row_max(A), layout.column_max(A), b, _largest(q)]
-    odd = ((A < SMALL) & (A > 0)).any(axis=1)
-    for size in sizes:
-        odd |= ((size > ORDINARY) | ((size < 1 / ORDINARY) & (size > 0))).any(axis=1)
+    odd = np.zeros(len(data), dtype=bool)
+    costs = [c.max(axis=1, keepdims=True, initial=0.0) for c in _entries(data.q, 1)]
+    for sizes in (*layout.largest(data.A), *_entries(data.b), np.maximum(*costs)):
+        far = (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
+        odd |= far.any(axis=1)
+    small = [((sizes < SMALL) & (sizes > 0)).any() for sizes in _entries(data.A)]
+    if any(small):
+        A = np.abs(layout.without_noise(data.A.rows()))
+        odd |= ((A < SMALL) & (A > 0)).any(axis=1)
     return odd
 
 
@@ -158,7 +162,7 @@ class Layout:
             self._of_pair_row = _Groups(row, self.pairs)
 
     def tilt_entries(self, h: Array) -> Array | float:
-        """What the pairs' exponents are worth at each entry of A, shape (n, entries)."""
+        """What the pairs' exponents are worth at each entry of A: (n, entries)."""
         return h[:, self._pair_entry] * self._sign_entry if self.pairs else 0.0
 
     def tilt_right(self, h: Array) -> Array | float:
@@ -175,13 +179,24 @@ class Layout:
         column = self._by_column.largest(size)[:, self._column_of_entry]
         return np.where(size < NOISE * np.minimum(row, column), 0.0, A)
 
-    def row_max(self, A: Array) -> Array:
-        """Largest entry of each row, shape (n, rows)."""
-        return self._rows.largest(A)
-
-    def column_max(self, A: Array) -> Array:
-        """Largest entry of each column, shape (n, nx)."""
-        return self._by_column.largest(A)
+    def largest(self, A: Varying) -> Iterator[Array]:
+        """Largest entries of rows and of columns: of shape (n, some) where some entry
+        varies, (1, others) elsewhere.
+        """
+        constant = np.abs(A.base)
+        constant[A.where] = 0.0
+        for groups, of_entry in (
+            (self._rows, self._row_of_entry),
+            (self._by_column, self._column_of_entry),
+        ):
+            fixed = groups.largest(constant[None])
+            moving = _Groups(of_entry[A.where], groups.size)
+            hit = np.zeros(groups.size, dtype=bool)
+            hit[of_entry[A.where]] = True
+            yield fixed[:, ~hit]
+            if hit.any():
+                values = moving.largest(np.abs(A.values))[:, hit]
+                yield np.maximum(values, fixed[:, hit])
 
     def row_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of each group of rows, shape (n, groups)."""
@@ -259,8 +274,14 @@ def _over(total: Array, count: Array) -> Array:
     return np.asarray(total / np.where(count > 0, count, 1.0))
 
 
-def _largest(values: Array) -> Array:
-    return np.asarray(values.max(axis=1, keepdims=True, initial=0.0))
+def _entries(block: Varying, last: int = 0) -> Iterator[Array]:
+    """Sizes of a block's entries, those that vary apart; without the `last` ones."""
+    kept = block.where < len(block.base) - last
+    fixed = np.ones(len(block.base), dtype=bool)
+    fixed[block.where] = False
+    fixed[len(block.base) - last :] = False
+    yield np.abs(block.base[fixed])[None]
+    yield np.abs(block.values[:, kept])
 
 
 def _row_mean(values: Array, weights: Array) -> Array:

@@ -1,24 +1,25 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
 from ..conic.program import ProgramData
-from ..conic.solver import Solutions, Solver
+from ..conic.solver import Clarabel, Solutions, Solver
 from ..evaluation.evaluation import Evaluation
 from .certified_cost import CertifiedCost
 from .decisions import Audit, Audits, Decision, Decisions
 from .files.saved_policy import SavedPolicy, load_policy
 from .largest_budget import LargestBudget
 from .model.affine_rule import affine_rule
+from .model.oracle import Oracle
 from .model.reaction import Reaction
 from .model.uncertain import Uncertain
 from .policy import Policy
 from .problem import RobustProblem
 from .solve.cuts.cuts import Cuts
-from .solve.oracle import Oracle
 
 __all__ = [
     "Audit",
     "Audits",
     "CertifiedCost",
+    "Clarabel",
     "Cuts",
     "Decision",
     "Decisions",

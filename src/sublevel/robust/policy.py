@@ -6,7 +6,8 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf
+from math import isinf, isnan
+from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +21,7 @@ from ..calibration.certificates import (
 )
 from ..calibration.request import read_request
 from ..calibration.search import Search
-from ..checks import Array, require_level, require_positive
+from ..checks import Array, require_level
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
@@ -39,8 +40,9 @@ from .contexts import (
     are_predictions,
     as_contexts,
     count_contexts,
+    index_of,
 )
-from .deciding import decide_chunks, decide_each
+from .deciding import as_chunk, decide_chunks, decide_each
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
 from .fallback import as_fallback, exceptions, fall_back
@@ -338,9 +340,10 @@ class Policy:
             Confidence deficit, short for guarantee=PAC(delta): promise alpha for this
             calibration with confidence 1 - delta. Otherwise on average over
             calibrations.
-        guarantee : "marginal", "pac" or an object of `sl.guarantees`
+        guarantee : "marginal", "pac", or an object of `sl.guarantees` or of your own
             As for `LossSet.calibrate`: Mondrian(groups) promises alpha in every group,
-            Weighted(density_ratio) for contexts that have shifted.
+            Weighted(density_ratio) for contexts that have shifted. All but the first
+            two go without a fallback.
         grid : array of budgets to try, optional
             Must not depend on X and Y. By default all powers of 1.05. Of several
             LossSets: factors of the budgets they were calibrated to, on other data.
@@ -353,7 +356,8 @@ class Policy:
             without a grid also at budgets so large that it is all that is left.
         given_decided : bool, default False
             Promise alpha among the decisions that are taken, with confidence 1 - delta
-            (0.05 if not given), rather than among all contexts.
+            (0.05 if not given), rather than among all contexts. Without a grid the
+            first tenth of the rows chooses one, and is not counted.
         n_jobs : int, optional
             Workers for the solves.
         """
@@ -374,7 +378,7 @@ class Policy:
         points.warn_of_failures(owner)
         self._take(self._at_level(points, calibration, X, Y))
         certificate = self.certificate_
-        if isinf(certificate.budget) and isinstance(calibration, Calibration):
+        if isinf(certificate.budget):
             warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
         return self
 
@@ -630,7 +634,7 @@ class Policy:
         for name, alpha, level in _levels_of(search, levels):
             request = read_request(owner, alpha, "marginal", grid=grid)
             certificate = decision_certificate(
-                level, request, search.size, points.has_fallback, may_abstain=False
+                level, request, search.size, points.has_fallback, search.may_abstain
             )
             calibration = Calibration(level, certificate)
             policy = self._settling(self._at_level(points, calibration, X_cal, Y_cal))
@@ -700,23 +704,6 @@ class Policy:
         return facts
 
 
-def as_chunk(owner: str, chunk: int | None) -> int | None:
-    """How many contexts go together: a positive whole number, or None."""
-    if chunk is None:
-        return None
-    require_positive(owner, chunk=chunk)
-    if isinstance(chunk, bool) or chunk != int(chunk):
-        raise InvalidParameter(
-            f"{owner}(chunk=...) must be a whole number of at least 1, got {chunk!r}."
-        )
-    return int(chunk)
-
-
-def index_of(X: object) -> Any:
-    """Labels of the contexts, if they have any."""
-    return X.index if hasattr(X, "iloc") else None
-
-
 def _is_own_oracle(key: UncertainKey) -> bool:
     return key.predicted is None and not isinstance(key.source, UncertaintySet)
 
@@ -744,8 +731,9 @@ def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool) and not np.isnan(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return not isnan(value)
 
 
 def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:

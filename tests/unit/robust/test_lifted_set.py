@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression
 import sublevel as sl
 from sublevel.errors import NotRobustifiable, OutsideDomain
 from sublevel.robust import RobustProblem, Uncertain
+from sublevel.robust.model.oracle import Oracle
 from sublevel.robust.solve.cuts.cuts import Cuts
 from sublevel.robust.solve.lifted_set import LiftedSet, with_lifted
-from sublevel.robust.solve.oracle import Oracle
 
 RNG = np.random.default_rng(12)
 X = cp.Variable(2, nonneg=True, name="x")

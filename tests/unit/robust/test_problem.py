@@ -161,7 +161,7 @@ def test_infeasible_and_unbounded_are_statuses():
 def test_a_solver_that_cannot_see_the_cone_never_answers():
     """An LP solver must not return the nominal value of a conic counterpart."""
     _, _, robust = portfolio(sl.sets.Ellipsoid([1.0, 2.0], radius=1.0))
-    with pytest.raises(InvalidParameter, match="'HIGHS'.* must take the cones"):
+    with pytest.raises(InvalidParameter, match=r"'HIGHS'.* must take the cones"):
         robust.solve(solver="HIGHS")
     with pytest.raises(InvalidParameter, match="must be one of"):
         robust.solve(solver="NOPE")

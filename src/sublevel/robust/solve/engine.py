@@ -1,4 +1,4 @@
-"""How the contexts of one problem are decided: by one compiled program, or one by one."""
+"""How the contexts of a problem are decided: by one compiled program, or one by one."""
 
 from __future__ import annotations
 
@@ -51,6 +51,9 @@ TROUBLES: dict[type[Exception], str] = {
     SolverFailed: "solver_failed",
     OutsideDomain: "outside_domain",
 }
+
+#: What cutting planes may end in where they were to help.
+UNDECIDED: tuple[type[Exception], ...] = (*TROUBLES, NotRobustifiable)
 
 #: One context's decision, and the outcomes that cutting planes used.
 Decided = tuple[DecisionArrays, Mapping[Any, Array]]
@@ -187,7 +190,7 @@ class Engine:
             with np.errstate(over="ignore", invalid="ignore"):
                 sets = _sets(prepared, keys, regions)
                 decided = self._by_cuts(prepared, sets, Cuts())
-        except (*TROUBLES, NotRobustifiable):
+        except UNDECIDED:
             return None
         return decided if decided[0].status[0] == "optimal" else None
 
@@ -215,7 +218,7 @@ class Engine:
         if failed and self.kind == "auto":
             try:
                 again = self._by_cuts(prepared, sets, Cuts())
-            except (*TROUBLES, NotRobustifiable):
+            except UNDECIDED:
                 return decided
             return again if again[0].status[0] == "optimal" else decided
         return decided

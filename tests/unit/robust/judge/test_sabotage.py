@@ -41,7 +41,7 @@ class Wrongdoer:
     recording: bool = False
 
     def solve(self, data):
-        solutions = Clarabel(careful=True).solve(data)
+        solutions = Clarabel(effort=2).solve(data)
         if self.recording:
             self.recorded.append(solutions)
         return self.spoil(self, solutions, data)
