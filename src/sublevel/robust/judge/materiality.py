@@ -45,10 +45,14 @@ def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
         worth, most = _worth(ruler, part, _derivatives(ruler, part))
         change = np.abs(_changes(ruler, part, worth))
         zero = np.abs(part.values) <= NEGLIGIBLE * worth
-        change = np.where(zero[:, None, :], change, 0.0)
+        size = np.max(np.where(zero[:, None, :], change, 0.0), axis=2, initial=0.0)
+        # Certain rows, as flows that are conserved, are a matter of solving only: it is
+        # enough that two entries could mend them.
+        second = _second(change[:, ruler.rows :])
+        size[:, ruler.rows :] = np.maximum(size[:, ruler.rows :], second)
         # The objective is what it is: only the solver's word for it is in question.
-        change[:, -1] = np.abs(_changes(ruler, part, most))[:, -1]
-        pieces.append(np.max(change, axis=2, initial=0.0))
+        size[:, -1] = np.abs(_changes(ruler, part, most))[:, -1].max(axis=1, initial=0)
+        pieces.append(size)
     return np.vstack(pieces)
 
 
@@ -119,6 +123,13 @@ def _changes(ruler: Ruler, leaves: Leaves, step: Array) -> Array:
     return np.nan_to_num(change, posinf=0.0, neginf=0.0)
 
 
+def _second(change: Array) -> Array:
+    """The largest but one along the last axis, 0 where there is none: (n, rows)."""
+    if change.shape[2] < 2:
+        return np.zeros(change.shape[:2])
+    return np.asarray(np.partition(change, -2, axis=2)[:, :, -2])
+
+
 def _rows(ruler: Ruler, leaves: Leaves) -> Array:
     """The rows as written, uncertain and certain, the objective last: (n, rows)."""
     tapes = [part.residual for part in (*ruler.uncertain, *ruler.certain)]
@@ -139,9 +150,9 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     """How far each entry can move before a row that has a size changes by all of it:
     any such row, and one with a constant; (n, entries) each.
 
-    A row has the size of what its variables add up to, or of what is left of it without
-    them, unless that cancels. Rows with something left are solid; the others are if they
-    are of a size that these know.
+    A row has the size of what its variables add up to, or of what is left of it
+    without them, unless that cancels. Rows with something left are solid; the others
+    are if they are of a size that these know.
     """
     movable = ~ruler.whole
     slopes = np.abs(slopes) * movable
@@ -161,6 +172,6 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
 
 
 def _least(moves: Array, rows: npt.NDArray[np.bool_]) -> Array:
-    """The least of the moves that some rows allow, 0 where there is none: (n, entries)."""
+    """The least move that some rows allow, 0 where there is none: (n, entries)."""
     least = np.where(rows[:, :, None], moves, np.inf).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(least), least, 0.0)

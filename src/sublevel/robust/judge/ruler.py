@@ -1,4 +1,4 @@
-"""The judge: what is kept, violated, decided and audited is measured here, and only here.
+"""The judge: what is kept, violated, decided and audited is measured here alone.
 
 It answers four questions about decisions, for one context or many.
 
@@ -7,14 +7,14 @@ It answers four questions about decisions, for one context or many.
 3. Does a decision violate once its outcome is known?  (`realise`)
 4. Is there a decision at all?  (`is_decided`)
 
-**Small** means small against the row's own net size: the larger of what it compares, the
-part without the outcome and the part with it, after everything has cancelled. No other
+**Small** means small against the row's own net size: the larger of what it compares,
+the part without the outcome and the part with it, when all has cancelled. No other
 row, no big constant that cancels and no fixed number plays a part, so the answer is the
 same in any unit. What is left of terms that cancel is also small where it is less than
 the last digits of the decision are worth in it. Where a row is made of variables that
 are next to nothing (a rule that is best at zero) small means small against what these
-are worth elsewhere: a miss that can be mended by moving them so little that no other row
-would notice.
+are worth elsewhere: a miss that can be mended by moving them so little that no other
+row would notice.
 
 **A violation** is a miss beyond what the audit found at the worst outcome, the audited
 slack, by more than the row's resolution: rounding, and what the solver's last digits of
@@ -33,7 +33,8 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices
-from .materiality import RESOLUTION, noise, sizes_elsewhere
+from .materiality import RESOLUTION as RESOLUTION
+from .materiality import noise, sizes_elsewhere
 from .set_oracles import SetOracle
 from .tape import Leaves, Tape
 from .written_rows import Extremes, Held, WrittenRows
@@ -49,9 +50,9 @@ NOTICED, LAST_DIGIT = 1e-6, 1e-14
 
 #: In the words of a certificate.
 IN_WORDS = (
-    f"A violation is a miss beyond the audited slack by more than the resolution of the "
-    f"solver, {RESOLUTION:g} of what the decision adds up; the audit passes slacks up to "
-    f"{TOLERANCE:g} of a row's own size."
+    f"A violation is a miss beyond the audited slack by more than the resolution of "
+    f"the solver, {RESOLUTION:g} of what the decision adds up; the audit passes slacks "
+    f"up to {TOLERANCE:g} of a row's own size."
 )
 
 #: Statuses of contexts that have a decision to act on.
@@ -318,7 +319,7 @@ class Ruler:
     def _compared(
         self, extremes: list[Extremes], leaves: Leaves
     ) -> tuple[Array, Array]:
-        """Values and net sizes of the uncertain rows at their worst, then the certain."""
+        """Values and net sizes of uncertain rows at their worst, then certain ones."""
         n = len(leaves)
         value = [np.zeros((n, 0)), *(each.value for each in extremes)]
         size = [np.zeros((n, 0)), *(each.size for each in extremes)]
@@ -359,20 +360,22 @@ class Ruler:
         next to no size measured by what they are made of.
         """
         rows = np.flatnonzero(~(relative <= AIM).all(axis=1))
-        if rows.size:
-            some = held.at(rows)
-            leaves = some.leaves(
-                {
-                    k: _where(y[rows], oracle.worst_case(np.zeros(y[rows].shape)))
-                    for k, (y, oracle) in enumerate(
-                        zip(outcomes, some.oracles, strict=True)
-                    )
-                }
-            )
-            gross = self._gross(leaves)
-            size = np.maximum(net[rows], sizes_elsewhere(self, leaves))
-            resolved = ~(value[rows] <= RESOLUTION * gross)
-            relative[rows] = _relative(value[rows], np.where(resolved, size, gross))
+        if not rows.size:
+            return relative
+        leaves = _filled(held.at(rows), [y[rows] for y in outcomes])
+        gross = self._gross(leaves)
+        # Certain rows, as flows that are conserved, are a matter of solving only.
+        digits = np.full(gross.shape[1], AIM)
+        digits[: self.rows], digits[-1] = RESOLUTION, RESOLUTION
+        within = value[rows] <= digits * gross
+        relative[rows] = np.where(within, _relative(value[rows], gross), relative[rows])
+        left = np.flatnonzero(~(relative[rows] <= AIM).all(axis=1))
+        if left.size:
+            elsewhere = sizes_elsewhere(self, _leaves_at(leaves, left))
+            rows, within = rows[left], within[left]
+            size = np.maximum(net[rows], elsewhere)
+            measured = _relative(value[rows], size)
+            relative[rows] = np.where(within, relative[rows], measured)
         return relative
 
     def _outcomes(
@@ -422,12 +425,23 @@ def _binding(extremes: list[Extremes], n: int) -> Indices:
     """The constraint with the least room, by its rows' own sizes: shape (n,)."""
     if not extremes:
         return np.full(n, -1)
-    return np.argmax(np.column_stack([_room(e).max(axis=1) for e in extremes]), axis=1)
+    room = np.column_stack([_room(e).max(axis=1) for e in extremes])
+    return np.asarray(np.argmax(room, axis=1))
 
 
 def _where(feared: Array, outcome: Array) -> Array:
     """The worst outcome, or the real one where none is known."""
     return np.where(np.isfinite(feared), feared, outcome)
+
+
+def _filled(held: Held, outcomes: Sequence[Array]) -> Leaves:
+    """The leaves at given outcomes; where there is none, at some outcome of the set."""
+    given = {}
+    for key, (outcome, oracle) in enumerate(zip(outcomes, held.oracles, strict=True)):
+        lost = ~np.isfinite(outcome).all()
+        other = oracle.worst_case(np.zeros(outcome.shape)) if lost else outcome
+        given[key] = _where(outcome, other)
+    return held.leaves(given)
 
 
 def _leaves_at(leaves: Leaves, rows: Indices) -> Leaves:

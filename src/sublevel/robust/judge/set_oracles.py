@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -119,11 +119,12 @@ class FixedOracle:
         return None if outcomes is None or len(outcomes) > most else outcomes
 
     def _one(self, direction: Array) -> Array:
-        outcome = self.region.worst_case(direction)
-        checked = isinstance(self.region, UncertaintySet) and direction.any()
-        if checked and not _lies_on(self.region, direction, outcome):
-            return np.full(self.dim, np.nan)
-        return outcome
+        region = self.region
+        outcome = region.worst_case(direction)
+        if not isinstance(region, UncertaintySet) or not direction.any():
+            return outcome
+        believed = _lies_on(region, direction, outcome)
+        return outcome if believed else np.full(self.dim, np.nan)
 
 
 def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
@@ -207,7 +208,8 @@ class BatchOracle:
 
     def narrowed(self, rows: Rows) -> BatchOracle:
         """The same at some contexts."""
-        return replace(self, batch=self.batch[rows])
+        batch: Any = self.batch[rows]
+        return replace(self, batch=batch)
 
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""
@@ -255,7 +257,7 @@ def _believed(parts: Sequence[SetBatch], directions: Array) -> Array:
     values = np.stack([np.sum(directions * outcomes, axis=1) for outcomes in each])
     # nan is the largest to argmax: what is not believed of one part spoils the union.
     best = np.argmax(values, axis=0)
-    return np.stack(each)[best, np.arange(len(directions))]
+    return np.asarray(np.stack(each)[best, np.arange(len(directions))])
 
 
 def _checked(part: SetBatch, directions: Array) -> Array:

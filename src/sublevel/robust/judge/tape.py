@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import entr, kl_div, rel_entr, xlogy
 
-from ...checks import Array
+from ...checks import Array, BoolArray
 
 Shape = tuple[int, ...]
 
@@ -93,7 +93,9 @@ class Tape:
         last = results[-1]
         return np.broadcast_to(last, (len(leaves), *last.shape[1:]))
 
-    def gross(self, leaves: Leaves, floor: Array, whole: Array | bool = False) -> Array:
+    def gross(
+        self, leaves: Leaves, floor: Array, whole: BoolArray | bool = False
+    ) -> Array:
         """Size of what each entry adds up, before the decision cancels: (n, size).
 
         What is exact, numbers and outcomes and whole variables, is added up first: a
