@@ -68,9 +68,6 @@ REGIONS = {
     ),
 }
 
-#: Where the program of the dual is solved to a robust decision that is not the best.
-TOO_FLAT = (("huber", -8), ("log cosh", -7))
-
 FEW = (-8, -3, 8)
 POWERS = [
     pytest.param(k, marks=() if k in FEW else pytest.mark.slow)
@@ -109,7 +106,7 @@ def answer(name, unit, road):
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("name", REGIONS)
-def test_units(request, plain, name, road, power):
+def test_units(plain, name, road, power):
     if name not in plain:
         plain[name] = answer(name, 1.0, "solve")
     status, objective, bought = plain[name]
@@ -118,8 +115,6 @@ def test_units(request, plain, name, road, power):
     np.testing.assert_allclose(
         bought, [region.support(axis) for axis in np.eye(2)], rtol=1e-5
     )
-    if (name, power) in TOO_FLAT and road != "cuts":
-        request.applymarker(pytest.mark.xfail(reason="robust, but not the best"))
     sentence = None
     try:
         one = answer(name, 10.0**power, road)
