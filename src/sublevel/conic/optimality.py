@@ -19,7 +19,7 @@ from .program import ProgramData
 #: Relative error of the objective at which a solution is as good as optimal, that up to
 #: which it may pass for it where no better one is to be had, and the least size of an
 #: objective in the units that a solver sees.
-GOOD, PASSABLE, LEAST = 1e-7, 1e-5, 1e-3
+GOOD, PASSABLE, LEAST = 1e-7, 1e-5, 1e-4
 
 
 def relative_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from .judge.ruler import has_failed
 from .parallel import each
 from .progress import Bar
 from .solve.chunk import ChunkTask
+
+_LOG = logging.getLogger(__name__)
 
 #: Contexts that are predicted in one go before they are solved one by one.
 AHEAD = 100
@@ -75,7 +78,11 @@ def decide_each(
         decisions.status[bad] = "invalid_prediction"
         bar.advance(len(bad))
         for k, i in enumerate(good.tolist()):
-            decision, scenarios[i] = decide(_regions(sets, batches, k))
+            regions = _regions(sets, batches, k)
+            if regions is None:
+                decision = layout.room(["invalid_prediction"])
+            else:
+                decision, scenarios[i] = decide(regions)
             decisions.put(np.array([i]), decision)
             bar.advance(1)
     return decisions, tuple(scenarios)
@@ -107,16 +114,24 @@ def _rescue(
     rescue: Rescue,
 ) -> None:
     for k in np.flatnonzero(has_failed(decisions.status)).tolist():
-        rescued = rescue(_regions(sets, batches, k))
+        regions = _regions(sets, batches, k)
+        rescued = None if regions is None else rescue(regions)
         if rescued is not None:
             decisions.put(np.array([k]), rescued[0])
 
 
-def _regions(sets: ContextSets, batches: list[Batch | None], k: int) -> list[Any]:
-    return [
-        key.source if batch is None else batch[k]
-        for key, batch in zip(sets.keys, batches, strict=True)
-    ]
+def _regions(
+    sets: ContextSets, batches: list[Batch | None], k: int
+) -> list[Any] | None:
+    """Each key's set at one context; None where its numbers are too large for one."""
+    try:
+        return [
+            key.source if batch is None else batch[k]
+            for key, batch in zip(sets.keys, batches, strict=True)
+        ]
+    except InvalidParameter as error:
+        _LOG.warning("context %d of its chunk has no set: %s", k, error)
+        return None
 
 
 def _span(k: int, step: int, rows: int) -> Indices:

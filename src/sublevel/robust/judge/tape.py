@@ -119,7 +119,8 @@ class Tape:
                     parts.append((_perform(step, [], exact), _perform(step, [], noisy)))
                 elif step.args:
                     args = [parts[k] for k in step.args]
-                    parts.append(_sized(step, args, real[-1], leaves))
+                    nets = [real[k] for k in step.args]
+                    parts.append(_sized(step, args, nets, real[-1], leaves))
                 else:
                     parts.append((real[-1], np.zeros_like(real[-1])))
         sure, unsure = parts[-1]
@@ -144,13 +145,19 @@ def shaped(rows: Array, shape: Shape) -> Array:
     return turned.transpose(0, *range(len(shape), 0, -1))
 
 
+#: Steps that choose one of what they are given.
+_CHOOSING = ("maximum", "minimum", "max", "min")
 #: Steps that add up or move what they are given, and those that multiply.
 _ADDING = ("add", "negate", "left", "linear", "gather", "sum")
 _MULTIPLYING = ("multiply", "product")
 
 
 def _sized(
-    step: Step, args: list[tuple[Array, Array]], value: Array, leaves: Leaves
+    step: Step,
+    args: list[tuple[Array, Array]],
+    nets: list[Array],
+    value: Array,
+    leaves: Leaves,
 ) -> tuple[Array, Array]:
     """The exact part of a step, and the size of what else it adds up."""
     if not any(rough.any() for _, rough in args):
@@ -163,7 +170,31 @@ def _sized(
         rough = _perform(step, [noise, np.abs(other) + more], leaves)
         rough = rough + _perform(step, [np.abs(one), more], leaves)
         return _perform(step, [one, other], leaves), rough
+    if step.name in _CHOOSING:
+        # The size of what was chosen, whatever it was chosen from.
+        sizes = [np.abs(exact) + rough for exact, rough in args]
+        best = _best(step, nets)
+        chosen = [
+            np.where(net == best, s, 0.0) for net, s in zip(nets, sizes, strict=True)
+        ]
+        return np.zeros_like(value), _perform(_largest(step), chosen, leaves)
     return np.zeros_like(value), np.abs(value)
+
+
+def _best(step: Step, nets: list[Array]) -> Array:
+    """What is chosen, in a shape that compares with what it is chosen from."""
+    lowest = step.name in ("min", "minimum")
+    if step.name in ("max", "min"):
+        function = np.min if lowest else np.max
+        axis = _axes(step, nets[0])
+        return np.asarray(function(nets[0], axis=axis, keepdims=True))
+    return np.asarray(reduce(np.minimum if lowest else np.maximum, nets))
+
+
+def _largest(step: Step) -> Step:
+    """The step that chooses the largest."""
+    name = {"min": "max", "minimum": "maximum"}.get(step.name, step.name)
+    return Step(name, step.args, step.shape, step.data)
 
 
 def _absolute(step: Step) -> Step:
