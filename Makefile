@@ -4,11 +4,15 @@ EXTRAS := torch,plots,report,boosting,dask,pyomo,test,dev
 JOBS   ?= 2
 BIN    := .venv/bin
 STAMP  := .venv/.installed
+# The other environments are without the tools of `make check`. The newest lack torch
+# too, most of whose builds are of gigabytes; the oldest have the one that is pinned.
+LIGHT  := plots,report,boosting,dask,pyomo,test
+NEWEST ?= 3.12 3.13
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: help setup demo test check slow docs bench clean
+.PHONY: help setup demo test check slow oldest newest newest-on docs bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -37,6 +41,33 @@ check: setup ## style, types and the import contract
 slow: setup ## the statistical tests of every guarantee
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
+# What old releases use of others was deprecated since; that is theirs.
+oldest: .venv-oldest/.installed ## the tests on the oldest versions that are allowed
+	@.venv-oldest/bin/python -m pytest -q -n $(JOBS) -W ignore::DeprecationWarning
+
+.venv-oldest/.installed: pyproject.toml constraints.txt constraints-oldest.txt
+	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	@echo "Installing into .venv-oldest (a few minutes the first time)"
+	@.venv-oldest/bin/python -m pip install -qq -c constraints-oldest.txt \
+	  -e ".[$(LIGHT)]" "$$(grep '^torch==' constraints.txt)"
+	@touch $@
+
+newest: ## the tests on the newest versions, on Python 3.12 and 3.13 where installed
+	@tried=; for version in $(NEWEST); do \
+	  if PYENV_VERSION=$$version python$$version -c "" 2>/dev/null; then \
+	    $(MAKE) -s newest-on VERSION=$$version ON=python$$version || exit 1; tried=yes; \
+	  else echo "Python $$version is not installed: skipped."; fi; done; \
+	test -n "$$tried" || $(MAKE) -s newest-on VERSION=running ON=$(PYTHON)
+
+# PYENV_VERSION matters only where python3.x is one of pyenv's.
+newest-on: VENV = .venv-newest-$(VERSION)
+newest-on:
+	@test -x $(VENV)/bin/python || PYENV_VERSION=$(VERSION) $(ON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (a few minutes the first time)"
+	@$(VENV)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager \
+	  -e ".[$(LIGHT)]"
+	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --doctest-ignore-import-errors
+
 docs: setup ## redraw the figures, rewrite the reference, run every snippet
 	@$(BIN)/python docs/scripts/figures.py
 	@$(BIN)/python docs/scripts/reference.py
@@ -47,6 +78,6 @@ bench: setup ## run every script in bench/
 	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean: ## remove everything the other targets made
-	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache \
-	  .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-oldest .venv-newest-* build dist src/*.egg-info \
+	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
 	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -91,9 +91,14 @@ def kept(table: pd.DataFrame, extent: Extent) -> list[dict[str, Any]]:
     """For every setting, method and level: promised, realised, and the verdict."""
     judged = table[table["method"].isin(list(PROMISES))]
     return [
-        _row(dict(zip(KEYS, key, strict=True)), rows, extent)
+        _row(dict(zip(KEYS, map(_plain, key), strict=True)), rows, extent)
         for key, rows in judged.groupby(list(KEYS), sort=False)
     ]
+
+
+def _plain(value: Any) -> Any:
+    """A key as JSON takes it: pandas 2 has integers of NumPy."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _row(key: dict[str, Any], rows: pd.DataFrame, extent: Extent) -> dict[str, Any]:

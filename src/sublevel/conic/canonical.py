@@ -7,6 +7,7 @@ parameters, in the order and signs Clarabel takes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
@@ -20,7 +21,7 @@ from ..errors import NotRobustifiable
 from .cone_form import Cone, ConeForm, Terms
 from .program import ConeProgram, Indices, Uncompilable, rows_of
 
-#: How CVXPY calls the function that restores a structured leaf depends on its version.
+#: The function that restores a structured leaf; CVXPY 1.8 has it by the second name.
 _RECOVER: Any = getattr(
     cvx_attr2constr,
     "recover_value_for_leaf",
@@ -28,8 +29,8 @@ _RECOVER: Any = getattr(
 )
 
 #: Numbers in parameters from which on CVXPY's sparse backend is the faster one. Others
-#: take a time quadratic in them. None where CVXPY does not have it.
-MANY, SPARSE = 20, getattr(cp.settings, "COO_CANON_BACKEND", None)
+#: take a time quadratic in them.
+MANY, SPARSE = 20, cp.settings.COO_CANON_BACKEND
 
 
 def _backend(problem: cp.Problem) -> str | None:
@@ -41,6 +42,9 @@ def _backend(problem: cp.Problem) -> str | None:
 def cone_form(*constraints: Any) -> ConeForm:
     """The cone rows of constraints that follow the DPP rules."""
     problem = cp.Problem(cp.Minimize(0), list(constraints))
+    bare = not problem.variables()
+    if bare:  # CVXPY 1.8 reads no problem without variables.
+        problem = cp.Problem(cp.Minimize(cp.Variable()), list(constraints))
     own = {variable.id for variable in problem.variables()}
     conic, _ = Dcp2Cone(quad_obj=False).apply(problem)
     stuffing = ConeMatrixStuffing(quad_obj=False, canon_backend=_backend(problem))
@@ -60,12 +64,26 @@ def cone_form(*constraints: Any) -> ConeForm:
         for i, start in sorted(program.var_id_to_col.items(), key=lambda item: item[1])
     )
     constant, parameters = _terms(program)
-    return ConeForm(
+    form = ConeForm(
         columns,
         frozenset(by_id) - own,
         constant,
         parameters,
         _cones(program.constraints, {c.id: c for c in conic.constraints}),
+    )
+    return _without_first(form) if bare else form
+
+
+def _without_first(form: ConeForm) -> ConeForm:
+    """The form without its first variable, a number that enters no row."""
+    return replace(
+        form,
+        columns=tuple((v, slice(c.start - 1, c.stop - 1)) for v, c in form.columns[1:]),
+        constant=form.constant[:, 1:],
+        parameters={
+            parameter: replace(terms, column=terms.column - 1)
+            for parameter, terms in form.parameters.items()
+        },
     )
 
 
@@ -141,10 +159,10 @@ def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
 
 
 def _slots(program: Any, labels: dict[int, str]) -> dict[str, slice]:
-    """Where each parameter is; CVXPY renames those with a structure."""
+    """Where each parameter is; CVXPY 1.9 renames those with a structure."""
     slots = {}
     for parameter in program.parameters:
-        if parameter.id not in labels:
+        if parameter.id not in labels or _is_structured(parameter):
             raise Uncompilable("a parameter is a symmetric, diagonal or sparse matrix")
         start = program.param_id_to_col[parameter.id]
         slots[labels[parameter.id]] = slice(start, start + parameter.size)
@@ -191,9 +209,9 @@ def _recovery(variable: Any, reduced: Any) -> sp.csr_array:
     return sp.csr_array(np.column_stack(columns))
 
 
-def _is_structured(variable: Any) -> bool:
+def _is_structured(leaf: Any) -> bool:
     names = ("symmetric", "PSD", "NSD", "diag", "sparsity", "hermitian")
-    return any(bool(variable.attributes.get(name)) for name in names)
+    return any(bool(leaf.attributes.get(name)) for name in names)
 
 
 def _without_infinite_rows(

@@ -52,7 +52,7 @@ def frontier(
         ax.errorbar(
             rows["violation"],
             rows[value],
-            xerr=[part.clip(lower=0.0) for part in reach],
+            xerr=[part.clip(lower=0.0).to_numpy() for part in reach],
             fmt="o-",
             markersize=4,
             linewidth=1,

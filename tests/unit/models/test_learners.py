@@ -132,7 +132,7 @@ def test_a_line_is_a_constant_where_that_is_better():
 
 
 def test_gaps_and_words_are_no_obstacle_to_the_defaults():
-    frame = pd.DataFrame(X, columns=list("abc"))
+    frame = pd.DataFrame(X.copy(), columns=list("abc"))
     frame.loc[::7, "a"] = np.nan
     frame["kind"] = pd.Categorical(np.where(X[:, 1] > 0, "high", "low"))
     learned = default_mean(0).learn(rows(X=frame), Y)

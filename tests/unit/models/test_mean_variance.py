@@ -248,7 +248,7 @@ def test_wrong_settings_are_refused(settings, message):
     "y, weight, message",
     [
         (None, None, "requires y to be passed"),
-        (np.zeros((400, 1, 1)), None, "dim <= 2 is required"),
+        (np.zeros((400, 1, 1)), None, "array with dim 3"),
         (Y, -np.ones(400), "at least 0 and not all zero, got -1.0"),
         (Y, np.zeros(400), "at least 0 and not all zero, got 0.0"),
         (Y, np.ones(3), r"sample_weight=\.\.\.\) must be of shape \(400,\)"),

