@@ -101,35 +101,49 @@ class Altered:
         return self.policy.evaluate(X, Y)
 
 
-def mixed_up(found):
-    return replace(found, objective=np.sort(found.objective))
+def with_objective(decisions, objective):
+    return replace(decisions, arrays=replace(decisions.arrays, objective=objective))
+
+
+def mixed_up(decisions):
+    return with_objective(decisions, np.sort(decisions.objective))
 
 
 class Restless:
     calls = 0
 
-    def __call__(self, found):
+    def __call__(self, decisions):
         self.calls += 1
-        return replace(found, objective=found.objective + 0.1 * self.calls)
+        return with_objective(decisions, decisions.objective + 0.1 * self.calls)
 
 
-def unaudited(found):
-    failed = replace(found.audit, passed=np.zeros(len(found), dtype=bool))
-    return replace(found, audit=failed)
+class Unaudited:
+    """Decisions whose audit did not pass, though they are called optimal."""
+
+    def __init__(self, decisions):
+        self.decisions = decisions
+        passed = np.zeros(len(decisions), dtype=bool)
+        self.audit = replace(decisions.audit, passed=passed)
+
+    def __len__(self):
+        return len(self.decisions)
+
+    def __getattr__(self, name):
+        return getattr(self.decisions, name)
 
 
-def rosier(found):
-    return replace(found, objective=found.objective + 0.5)
+def rosier(decisions):
+    return with_objective(decisions, decisions.objective + 0.5)
 
 
-def crowded(found):
-    return replace(found, objective=found.objective + 0.01 * len(found))
+def crowded(decisions):
+    return with_objective(decisions, decisions.objective + 0.01 * len(decisions))
 
 
 FAULTS = {
     "order of contexts": mixed_up,
     "same contexts": Restless(),
-    "passed its audit": unaudited,
+    "passed its audit": Unaudited,
     "what was certified": rosier,
     "alone and in company": crowded,
 }

@@ -43,7 +43,7 @@ class CvxpySolver:
         zeros = np.zeros(len(program.indices))
         problem, _ = _pose(
             program,
-            np.zeros(program.P_pattern[1].shape),
+            np.zeros(program.quadratic_pattern[1].shape),
             np.zeros(program.width),
             zeros + 1.0,
             np.zeros(program.height),
@@ -54,8 +54,8 @@ class CvxpySolver:
             kinds = sorted({kind for kind, _ in program.cones})
             raise InvalidParameter(
                 f"RobustProblem.compile(solver={self.name!r}) must take the cones of "
-                f"the counterpart, {', '.join(kinds)}, and it does not. Use 'CLARABEL', "
-                "which does, or engine='cuts'."
+                f"the counterpart, {', '.join(kinds)}, and it does not. Use "
+                "'CLARABEL', which does, or engine='cuts'."
             ) from error
 
     def solve(self, data: ProgramData) -> Solutions:

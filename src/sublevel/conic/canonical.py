@@ -21,7 +21,7 @@ from .cone_form import Cone, ConeForm, Terms
 from .program import ConeProgram, Indices, Uncompilable, rows_of
 
 #: How CVXPY calls the function that restores a structured leaf depends on its version.
-_RECOVER = getattr(
+_RECOVER: Any = getattr(
     cvx_attr2constr,
     "recover_value_for_leaf",
     getattr(cvx_attr2constr, "recover_value_for_variable", None),

@@ -1,10 +1,10 @@
-"""The support function of a convex set, for a solver: the conic dual of its constraints.
+"""The support function of a convex set, for a solver: the dual of its constraints.
 
     sup { v'y : M y + N u + c in K }  =  inf { c'p : M'p = -v, N'p = 0, p in K* },
 
-with u whatever auxiliary variables the constraints need. Every call has multipliers p of
-its own, so two sets never share any. (CVXPY's `suppfunc` may merge two sets that meet
-the same direction: see docs/decisions.)
+with u whatever auxiliary variables the constraints need. Every call has multipliers p
+of its own, so two sets never share any. (CVXPY's `suppfunc` may merge two sets that
+meet the same direction: see docs/decisions.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def support_of(
     --------
     >>> y, v = cp.Variable(2), cp.Variable(2)
     >>> bound = support_of(y, [cp.norm(y) <= 2], v)
-    >>> problem = cp.Problem(cp.Minimize(bound.value), [v == [3, 4], *bound.constraints])
+    >>> limits = [v == [3, 4], *bound.constraints]
+    >>> problem = cp.Problem(cp.Minimize(bound.value), limits)
     >>> round(float(problem.solve()), 5)
     10.0
     """

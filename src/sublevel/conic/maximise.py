@@ -1,7 +1,7 @@
-"""CVXPY problems solved with the status looked at, in units in which numbers are near one.
+"""CVXPY problems solved in units of their own, with the status looked at.
 
-`maximise` is the independent road to a worst case: where a closed form exists it is used
-instead, and tests compare the two.
+`maximise` is the independent road to a worst case: where a closed form exists it is
+used instead, and tests compare the two.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
     data = fill(without(program, pins), slots, {})
     status = "solver_failed"
-    for careful in (False, True):
-        solved = Clarabel(careful).solve(data)
+    for effort in range(3):
+        solved = Clarabel(effort).solve(data)
         status = STATUSES[int(solved.status[0])]
         if status == "optimal":
             x = np.empty(program.width)
@@ -103,8 +103,6 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
                 variable.save_value(entries.reshape(variable.shape, order="F"))
             bound = np.nan if solved.bound is None else float(solved.bound[0])
             return Solved(status, float(solved.objective[0]), bound)
-        if status != "solver_failed":
-            break
     return Solved(status, np.nan, np.nan)
 
 

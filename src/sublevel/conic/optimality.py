@@ -2,27 +2,28 @@
 
     minimise x' P x / 2 + q' x  subject to  A x + s = b, s in K
 
-has, for multipliers z in K*, no value below  -x' P x / 2 - b' z + r' x*  with the residual
-r = P x + q + A' z of the dual and an optimum x*. Solvers measure r against the largest
-number in sight, so in a badly scaled program a large residual of one column can pass.
-Here it is measured by what it may be worth: |r|' |x| beside the objective's own terms.
+has, for multipliers z in K*, no value below  -x' P x / 2 - b' z + r' x*  with the
+residual r = P x + q + A' z of the dual and an optimum x*. Solvers measure r against the
+largest number in sight, so in a badly scaled program a large residual of one column can
+pass. Here it is measured by what it may be worth: |r|' |x| beside the objective's own
+terms.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ..checks import Array
 from .program import ProgramData
 
-#: Relative error of the objective up to which a solution counts as optimal, and the
-#: least size of an objective in the units that a solver sees.
-ERROR, LEAST = 1e-5, 1e-3
+#: Relative error of the objective at which a solution is as good as optimal, that up to
+#: which it may pass for it where no better one is to be had, and the least size of an
+#: objective in the units that a solver sees.
+GOOD, PASSABLE, LEAST = 1e-7, 1e-5, 1e-3
 
 
-def is_optimal(data: ProgramData, x: Array, z: Array) -> npt.NDArray[np.bool_]:
-    """Whether each solution is as good as its multipliers say, shape (n,).
+def relative_error(data: ProgramData, x: Array, z: Array) -> Array:
+    """How far each solution may be from the best, by its multipliers, shape (n,).
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def is_optimal(data: ProgramData, x: Array, z: Array) -> npt.NDArray[np.bool_]:
     error = np.abs(gap) + np.sum(np.abs(residual * x), axis=1)
     size = np.maximum(np.abs(cost).sum(axis=1), np.abs(price).sum(axis=1))
     size = np.maximum(size, np.abs(np.sum(curved * x, axis=1)))
-    return np.asarray(error <= ERROR * np.maximum(size, LEAST))
+    return np.asarray(error / np.maximum(size, LEAST))
 
 
 def _quadratic(data: ProgramData, x: Array) -> Array:
@@ -46,7 +47,7 @@ def _quadratic(data: ProgramData, x: Array) -> Array:
     values = data.P.rows()
     if not values.shape[1]:
         return product
-    _, row, indptr = data.program.P_pattern
+    _, row, indptr = data.program.quadratic_pattern
     column = np.repeat(np.arange(data.program.width), np.diff(indptr))
     for k, (i, j) in enumerate(zip(row.tolist(), column.tolist(), strict=True)):
         product[:, i] += values[:, k] * x[:, j]

@@ -1,8 +1,8 @@
 """Columns whose value is settled before anything is solved.
 
-A variable between equal bounds, or an integer that was branched on, is a number. Left to
-a solver it would be that number up to its tolerance, and a large coefficient (the M of
-`M * (1 - z)`) would make a loose constraint of what should be a tight one.
+A variable between equal bounds, or an integer that was branched on, is a number. Left
+to a solver it would be that number up to its tolerance, and a large coefficient (the M
+of `M * (1 - z)`) would make a loose constraint of what should be a tight one.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _right(program: ConeProgram, values: Array) -> sp.csr_array:
 
 
 def _objective(
-    program: ConeProgram, keep: Array, values: Array, number: Indices
+    program: ConeProgram, keep: npt.NDArray[np.bool_], values: Array, number: Indices
 ) -> tuple[sp.csr_array, Indices, sp.csr_array]:
     """Q with its offset, and P, of the columns kept."""
     width = program.width

@@ -137,7 +137,7 @@ class ConeProgram:
         )
 
     @cached_property
-    def P_pattern(self) -> tuple[Indices, Indices, Indices]:
+    def quadratic_pattern(self) -> tuple[Indices, Indices, Indices]:
         """Which of P_where are in the upper triangle, and that pattern by column."""
         column, row = np.divmod(self.P_where, self.width)
         upper = np.flatnonzero(row <= column)
@@ -151,7 +151,7 @@ class ConeProgram:
 
     def quadratic(self, values: Array) -> sp.csc_array:
         """The upper triangle of P, from the values of its pattern."""
-        _, row, indptr = self.P_pattern
+        _, row, indptr = self.quadratic_pattern
         return sp.csc_array((values, row, indptr), shape=(self.width, self.width))
 
     def moving(self, names: tuple[str, ...]) -> Moving:
@@ -161,7 +161,7 @@ class ConeProgram:
             columns = np.concatenate(
                 [np.zeros(0, dtype=int), *(np.arange(s.start, s.stop) for s in slots)]
             )
-            upper = self.P[self.P_pattern[0]]
+            upper = self.P[self.quadratic_pattern[0]]
             tables = {"P": upper, "q": self.q, "A": self.A, "b": self.b}
             moved = {k: _moved(table, columns) for k, table in tables.items()}
             self._moving[names] = Moving(columns, moved)
@@ -291,7 +291,7 @@ def _varying(
 def _mirrored(
     A: sp.csr_array, first: Indices, second: Indices, columns: Indices
 ) -> Array | None:
-    """Signs of two rows' entries that are alike, 1, or opposite, -1; None if neither."""
+    """1 where two rows' entries are alike, -1 where opposite; None if neither."""
     if len(first) != len(second) or (columns[first] != columns[second]).any():
         return None
     return _signs(A[first], A[second])

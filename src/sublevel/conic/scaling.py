@@ -10,9 +10,9 @@ with E, D, s, t powers of two (so that nothing is rounded) that bring the logari
 all entries, right-hand side and objective included, as near to zero as possible. Sizes
 of the logarithms are added up, not their squares, so that a few odd numbers (what is
 left of terms that cancelled, a bound far away) do not spoil the units of all others.
-Rows of one cone share a unit, with one exception. CVXPY writes
-x^2 <= t y as the second-order cone (y + t, y - t, 2 x), and such a cone is the same if y
-is multiplied and t divided by a number: that number is chosen too.
+Rows of one cone share a unit, with one exception. CVXPY writes x^2 <= t y as the
+second-order cone (y + t, y - t, 2 x), and such a cone is the same if y is multiplied
+and t divided by a number: that number is chosen too.
 
 A context whose numbers are near one already is left as it is. What is chosen depends on
 the context alone, never on its neighbours.
@@ -33,6 +33,10 @@ from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 ORDINARY = 64.0
 #: Passes over rows and columns; the exponents are rounded afterwards.
 SWEEPS = 12
+#: A coefficient below this is not left as it is either.
+SMALL = 1e-5
+#: Share of its row and of its column below which a number is rounding.
+NOISE = 1e-12
 #: Exponent from which on a number counts by its size, not by its square.
 FAR = 2.0
 
@@ -59,7 +63,7 @@ class Scaling:
     def apply(self, data: ProgramData) -> ProgramData:
         """The data in the new units."""
         program, aim = data.program, self.objective[:, None]
-        _, row, indptr = program.P_pattern
+        _, row, indptr = program.quadratic_pattern
         column = np.repeat(np.arange(program.width), np.diff(indptr))
         P = aim + self.columns[:, row] + self.columns[:, column]
         q = aim + np.column_stack([self.columns, np.zeros(len(data))])
@@ -79,18 +83,17 @@ class Scaling:
 
 def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     """Contexts in which a row, a column, a right-hand side or the objective is not of
-    ordinary size, shape (n,).
-
-    A small coefficient beside ordinary ones is no matter.
+    ordinary size, or a coefficient so small that what it multiplies must be large or
+    what it adds up to small, shape (n,).
     """
     layout = layout_of(data.program)
-    A, b = np.abs(data.A.rows()), np.abs(data.b.rows())
+    A, b = np.abs(layout.without_noise(data.A.rows())), np.abs(data.b.rows())
     q = np.abs(data.q.rows()[:, :-1])
     sizes = [layout.row_max(A), layout.column_max(A), b, _largest(q)]
-    odd = np.zeros(len(data), dtype=bool)
+    odd = ((A < SMALL) & (A > 0)).any(axis=1)
     for size in sizes:
         odd |= ((size > ORDINARY) | ((size < 1 / ORDINARY) & (size > 0))).any(axis=1)
-    return odd
+    return np.asarray(odd)
 
 
 def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
@@ -103,7 +106,7 @@ def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
     """
     program, n = data.program, len(data)
     layout = layout_of(program)
-    A, b = _logs(data.A.rows()), _logs(data.b.rows())
+    A, b = _logs(layout.without_noise(data.A.rows())), _logs(data.b.rows())
     q = _logs(data.q.rows()[:, :-1])
     e, h = np.zeros((n, layout.groups)), np.zeros((n, layout.pairs))
     d = np.zeros((n, program.width)) if solutions is None else _sizes(solutions)
@@ -149,17 +152,28 @@ class Layout:
         self._by_row = _Groups(self.of_row, self.groups)
         self._by_column = _Groups(program.columns, program.width)
         self._rows = _Groups(program.indices, program.height)
+        self._row_of_entry, self._column_of_entry = program.indices, program.columns
         if self.pairs:
             self._of_pair_entry = _Groups(entry, self.pairs)
             self._of_pair_row = _Groups(row, self.pairs)
 
     def tilt_entries(self, h: Array) -> Array | float:
-        """What the pairs' exponents are worth at each entry of A, shape (n, entries)."""
+        """What the pairs' exponents are worth at each entry of A: (n, entries)."""
         return h[:, self._pair_entry] * self._sign_entry if self.pairs else 0.0
 
     def tilt_right(self, h: Array) -> Array | float:
         """The same for the right-hand side, shape (n, rows)."""
         return h[:, self._pair_row] * self._sign_row if self.pairs else 0.0
+
+    def without_noise(self, A: Array) -> Array:
+        """The entries, with 0 for those next to nothing in their row and column.
+
+        They are what rounding left of terms that cancelled, and have no unit.
+        """
+        size = np.abs(A)
+        row = self._rows.largest(size)[:, self._row_of_entry]
+        column = self._by_column.largest(size)[:, self._column_of_entry]
+        return np.where(size < NOISE * np.minimum(row, column), 0.0, A)
 
     def row_max(self, A: Array) -> Array:
         """Largest entry of each row, shape (n, rows)."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .optimality import is_optimal
+from .optimality import GOOD, PASSABLE, relative_error
 from .program import ConeProgram, Indices, ProgramData, Varying
 from .scaling import Scaling, extraordinary, scale
 
@@ -96,13 +96,13 @@ class Clarabel:
 
     Parameters
     ----------
-    careful : bool, default False
-        Start from scratch at every context, aim at more digits, and in a second try
-        take the units from the solution of the first.
+    effort : 0, 1 or 2
+        1 starts from scratch at every context and aims at more digits; 2 then solves
+        once more in units that this solution suggests.
     """
 
-    def __init__(self, careful: bool = False) -> None:
-        self.careful = careful
+    def __init__(self, effort: int = 0) -> None:
+        self.effort = effort
 
     def solve(self, data: ProgramData) -> Solutions:
         """Solve all contexts."""
@@ -124,19 +124,17 @@ class Clarabel:
     def _solve(self, data: ProgramData, odd: bool) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
         scaling = scale(data) if odd else None
-        solved = _in_units(data, scaling, self.careful)
-        if not self.careful:
-            return solved
-        if scaling is not None:
-            # As it is written, where no units were of help.
-            lost = np.flatnonzero(solved.status == FAILED)
+        solved = _in_units(data, scaling, self.effort > 0)
+        if self.effort > 0 and scaling is not None:
+            # As it is written, where no units were of help. That there is no solution
+            # is a claim too, and in bad units it may be a wrong one.
+            lost = np.flatnonzero(solved.status != OPTIMAL)
             if lost.size:
                 _replace(solved, lost, _in_units(data.at(lost), None, careful=True))
-        for _ in range(2):
+        for _ in range(2 * (self.effort > 1)):
             rows = np.flatnonzero(np.isfinite(solved.x).all(axis=1))
             if not rows.size:
                 break
-            # Once more in units that the first solutions suggest.
             part = data.at(rows)
             units = scale(part, solved.x[rows])
             _replace(solved, rows, _in_units(part, units, careful=True))
@@ -179,7 +177,8 @@ def _run(data: ProgramData, careful: bool) -> Solutions:
         status[i], point, multipliers, value[i], bound[i] = one
         if point is not None:
             x[i], z[i] = point, multipliers
-    status[(status == OPTIMAL) & ~is_optimal(data, x, z)] = FAILED
+    # What is not good enough goes to a careful solver.
+    status[(status == OPTIMAL) & ~(relative_error(data, x, z) <= GOOD)] = FAILED
     return Solutions(status, x, value, bound)
 
 
@@ -190,7 +189,7 @@ def _room(n: int, program: ConeProgram) -> Any:
 
 
 #: How a careful solver goes about it, in turn: whether to presolve, whether to let
-#: Clarabel choose units once more, how far a step may go, and how many digits to aim at.
+#: Clarabel choose units once more, how far a step may go, how many digits to aim at.
 _TRIES = (
     (True, False, 0.99, AIM),
     (True, True, 0.99, AIM),
@@ -203,22 +202,27 @@ _TRIES = (
 def _carefully(data: ProgramData) -> Solutions:
     status, x, z, value, bound = _room(len(data), data.program)
     for i in range(len(data)):
-        here, claims = data.at([i]), []
+        here, claims, least = data.at([i]), [], np.inf
         for way in _TRIES:
             one = _once(data, i, *way)
             if one.status == OPTIMAL:
-                _, x[i], z[i], value[i], bound[i] = one
-                if is_optimal(here, x[[i]], z[[i]])[0]:
-                    status[i] = OPTIMAL
+                point, multipliers = np.array([one.x]), np.array([one.z])
+                error = float(relative_error(here, point, multipliers)[0])
+                if error < least or not np.isfinite(x[i]).all():
+                    # What is not good enough stays too: its sizes may suggest better
+                    # units.
+                    _, x[i], z[i], value[i], bound[i] = one
+                    least = min(least, error)
+                if least <= GOOD:
                     break
             elif one.status != FAILED:
                 # That there is no solution is believed when it is said twice.
                 claims.append(one.status)
                 if claims.count(one.status) > 1:
-                    status[i] = one.status
                     break
-        # What was not good enough stays: its sizes may suggest better units.
-        if status[i] == FAILED and claims:
+        if least <= PASSABLE:
+            status[i] = OPTIMAL
+        elif claims:
             status[i] = claims[0]
     return Solutions(status, x, value, bound)
 

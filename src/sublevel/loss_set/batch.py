@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_matrix, as_vector
 from ..errors import InvalidParameter, Unbounded
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Numbers or flags of some rows.
+Indices = npt.NDArray[np.integer[Any] | np.bool_]
+
+
 class Batch(Sequence[UncertaintySet]):
     """What one set answers, answered row by row for a batch of contexts."""
 
@@ -28,6 +33,14 @@ class Batch(Sequence[UncertaintySet]):
     index: Any
     #: The batches a union is made of; a batch of plain sets is its own only part.
     parts: tuple[SetBatch, ...]
+
+    @overload
+    def __getitem__(self, rows: int) -> UncertaintySet: ...
+    @overload
+    def __getitem__(self, rows: slice | Indices) -> Self: ...
+    def __getitem__(self, rows: Any) -> Any:
+        """One set, or the batch of some contexts."""
+        raise NotImplementedError
 
     @property
     def points(self) -> Array:
@@ -110,7 +123,7 @@ class SetBatch(Batch):
     @overload
     def __getitem__(self, rows: int) -> UncertaintySet: ...
     @overload
-    def __getitem__(self, rows: slice) -> SetBatch: ...
+    def __getitem__(self, rows: slice | Indices) -> Self: ...
     def __getitem__(self, rows: Any) -> Any:
         if is_one_row(rows):
             if not -len(self) <= rows < len(self):
@@ -224,6 +237,10 @@ class UnionBatch(Batch):
     def __len__(self) -> int:
         return len(self.parts[0])
 
+    @overload
+    def __getitem__(self, rows: int) -> UncertaintySet: ...
+    @overload
+    def __getitem__(self, rows: slice | Indices) -> Self: ...
     def __getitem__(self, rows: Any) -> Any:
         members = tuple(part[rows] for part in self.parts)
         return Union(members) if is_one_row(rows) else UnionBatch(members)

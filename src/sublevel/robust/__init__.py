@@ -8,12 +8,12 @@ from .decisions import Audit, Audits, Decision, Decisions
 from .files.saved_policy import SavedPolicy, load_policy
 from .largest_budget import LargestBudget
 from .model.affine_rule import affine_rule
+from .model.oracle import Oracle
 from .model.reaction import Reaction
 from .model.uncertain import Uncertain
 from .policy import Policy
 from .problem import RobustProblem
 from .solve.cuts.cuts import Cuts
-from .solve.oracle import Oracle
 
 __all__ = [
     "Audit",

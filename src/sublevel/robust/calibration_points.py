@@ -93,7 +93,7 @@ class PolicyPoints:
             if batch is None:
                 keys.append(key)
             else:
-                source = Precomputed(batch[rows], levels * unit)  # type: ignore[call-overload]
+                source = Precomputed(batch[rows], levels * unit)
                 keys.append(key.with_source(source))
         policy = self.policy.over(tuple(keys), self.fallback)
         decisions = policy.decide(np.arange(len(rows)), n_jobs=self.n_jobs)

@@ -8,8 +8,9 @@ are decided.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from ..predictions import (
     Numbers,
     Outcomes,
     Prediction,
+    Table,
     count_rows,
     take_rows,
 )
@@ -36,7 +38,7 @@ PROBES = 100
 PREDICTIONS = (Prediction, JointPrediction)
 
 #: Covariates, or predictions, or one of these by name of a key.
-Contexts = "Table | AnyPrediction | Mapping[str, Any]"
+Contexts: TypeAlias = "Table | AnyPrediction | Mapping[str, Any]"
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,6 +60,11 @@ def are_predictions(X: Contexts | None) -> bool:
     """Whether predictions were handed over in place of covariates."""
     parts = X.values() if isinstance(X, dict) else (X,)
     return any(isinstance(part, PREDICTIONS) for part in parts)
+
+
+def index_of(X: object) -> Any:
+    """Labels of the contexts, if they have any."""
+    return getattr(X, "index", None) if hasattr(X, "iloc") else None
 
 
 def as_contexts(X: Any) -> Any:

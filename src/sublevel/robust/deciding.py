@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, require_positive
 from ..conic.program import Indices
+from ..errors import InvalidParameter
 from ..loss_set.batch import Batch
 from .contexts import ContextSets
 from .decisions import DecisionArrays, Layout
@@ -78,6 +79,18 @@ def decide_each(
             decisions.put(np.array([i]), decision)
             bar.advance(1)
     return decisions, tuple(scenarios)
+
+
+def as_chunk(owner: str, chunk: int | None) -> int | None:
+    """How many contexts go together: a positive whole number, or None."""
+    if chunk is None:
+        return None
+    require_positive(owner, chunk=chunk)
+    if isinstance(chunk, bool) or chunk != int(chunk):
+        raise InvalidParameter(
+            f"{owner}(chunk=...) must be a whole number of at least 1, got {chunk!r}."
+        )
+    return int(chunk)
 
 
 def chunk_size(task: ChunkTask) -> int:

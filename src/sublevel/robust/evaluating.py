@@ -28,7 +28,7 @@ class Decides(Protocol):
 def realised(
     policy: Decides, arrays: DecisionArrays, outcomes: Sequence[Array]
 ) -> Realised:
-    """What decisions turn out to be worth, as the judge of the policy's problem sees it."""
+    """What decisions turn out to be worth, by the judge of the policy's problem."""
     prepared = policy.problem.prepared()
     return prepared.ruler.realise(
         arrays.status,

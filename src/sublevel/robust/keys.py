@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,11 @@ from ..sets import UncertaintySet
 from .decisions import Named, Promise
 
 if TYPE_CHECKING:
+    from .model.oracle import Oracle
     from .model.uncertain import Key
-    from .solve.oracle import Oracle
 
 #: What can give a key its set: a LossSet or the like, a set value, a user's oracle.
-Source = "SetSource | UncertaintySet | Oracle"
+Source: TypeAlias = "SetSource | UncertaintySet | Oracle"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class UncertainKey:
 
     parts: tuple[Named, ...]
     nonneg: npt.NDArray[np.bool_]
-    source: SetSource | UncertaintySet | Oracle
+    source: Source
     parameters: Key = ()
 
     @property
@@ -56,7 +56,7 @@ class UncertainKey:
         source = self.source
         if isinstance(source, UncertaintySet) or not hasattr(source, "predict_set"):
             return None
-        return source
+        return cast("SetSource", source)
 
     @property
     def losses(self) -> tuple[Loss, ...] | None:
@@ -72,7 +72,7 @@ class UncertainKey:
         """What is promised of the sets alone."""
         return getattr(self.source, "certificate_", None)
 
-    def with_source(self, source: SetSource | UncertaintySet | Oracle) -> UncertainKey:
+    def with_source(self, source: Source) -> UncertainKey:
         """The same key with other sets."""
         return replace(self, source=source)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from ..sets import UncertaintySet
 from .keys import UncertainKey
 
 #: Outcomes: of the only key, or of each by name.
-Outcome = "Table | Mapping[Any, Any]"
+Outcome: TypeAlias = "Table | Mapping[Any, Any]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +162,8 @@ def _members(key: UncertainKey, vectors: Array, owner: str) -> npt.NDArray[np.bo
     contains = getattr(key.source, "contains", None)
     if contains is None:
         raise InvalidParameter(
-            f"{owner}() must know whether outcomes are in the set for {key.name!r}, and "
-            "its oracle cannot tell. Give sl.robust.Oracle(..., contains=...)."
+            f"{owner}() must know whether outcomes are in the set for {key.name!r}, "
+            "and its oracle cannot tell. Give sl.robust.Oracle(..., contains=...)."
         )
     return np.asarray(contains(vectors), dtype=bool)
 

@@ -6,7 +6,8 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf
+from math import isinf, isnan
+from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +21,7 @@ from ..calibration.certificates import (
 )
 from ..calibration.request import read_request
 from ..calibration.search import Search
-from ..checks import Array, require_level, require_positive
+from ..checks import Array, require_level
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
@@ -39,8 +40,9 @@ from .contexts import (
     are_predictions,
     as_contexts,
     count_contexts,
+    index_of,
 )
-from .deciding import decide_chunks, decide_each
+from .deciding import as_chunk, decide_chunks, decide_each
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
 from .fallback import as_fallback, exceptions, fall_back
@@ -700,23 +702,6 @@ class Policy:
         return facts
 
 
-def as_chunk(owner: str, chunk: int | None) -> int | None:
-    """How many contexts go together: a positive whole number, or None."""
-    if chunk is None:
-        return None
-    require_positive(owner, chunk=chunk)
-    if isinstance(chunk, bool) or chunk != int(chunk):
-        raise InvalidParameter(
-            f"{owner}(chunk=...) must be a whole number of at least 1, got {chunk!r}."
-        )
-    return int(chunk)
-
-
-def index_of(X: object) -> Any:
-    """Labels of the contexts, if they have any."""
-    return X.index if hasattr(X, "iloc") else None
-
-
 def _is_own_oracle(key: UncertainKey) -> bool:
     return key.predicted is None and not isinstance(key.source, UncertaintySet)
 
@@ -744,8 +729,9 @@ def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool) and not np.isnan(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return not isnan(value)
 
 
 def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conic.solver import Solver
-from ..errors import InvalidParameter, SolverFailed
+from ..errors import InvalidParameter, OneByOne, SolverFailed
 from ..loss_set.source import SetSource
 from ..predictions import Table
 from ..sets import UncertaintySet
@@ -22,6 +23,7 @@ from .judge.set_oracles import FixedOracle
 from .keys import UncertainKey, check_source
 from .largest_budget import LargestBudget, largest_budget
 from .model.affine_rule import signs
+from .model.oracle import Oracle
 from .model.products import products_in, stamp
 from .model.robust_model import read_model
 from .model.uncertain import Key, Uncertain, key_name, key_signs, uncertain_in
@@ -29,7 +31,6 @@ from .model.written import check_model
 from .policy import Policy
 from .solve.cuts.cuts import Cuts
 from .solve.engine import Prepared
-from .solve.oracle import Oracle
 from .solve.set_at import set_value
 
 #: What gives a key its sets.
@@ -125,7 +126,16 @@ class RobustProblem:
         solver : as in `solve`, or an object with the methods of `sl.robust.Solver`
         """
         _check_engine("compile", engine)
-        return Policy(self, engine, solver)
+        policy = Policy(self, engine, solver)
+        if isinstance(solver, str) and solver != "CLARABEL" and not policy.one_by_one:
+            warnings.warn(
+                f"RobustProblem.compile(solver={solver!r}): contexts are posed to "
+                "CVXPY one by one, which takes milliseconds each. CLARABEL, the "
+                "default, keeps one live solver for all of them.",
+                OneByOne,
+                stacklevel=2,
+            )
+        return policy
 
     def audit(
         self, values: Mapping[cp.Variable | str, npt.ArrayLike], X: Table | None = None
@@ -202,7 +212,7 @@ class RobustProblem:
         )
 
     def prepared(self) -> Prepared:
-        """The model with its judge, at the present values of what multiplies outcomes."""
+        """The model and its judge, at the present values of its products."""
         now = stamp(self._products)
         if self._prepared is None or self._prepared[0] != now:
             model = read_model(
@@ -272,7 +282,7 @@ class RobustProblem:
         return set_value(key, value)
 
     def _explain(self, X: Table | None) -> None:
-        """Raise what lies behind a status, in words: a set's trouble, or the solver's."""
+        """Raise what lies behind a status: a set's trouble, or the solver's."""
         for key in self.keys:
             self._region(key, X)
         raise SolverFailed(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,10 +88,11 @@ class Precomputed:
         """The sets at the rows numbered X."""
         del budget
         rows = np.asarray(X)
-        chosen: Any = self.batch[rows]
+        chosen = self.batch[rows]
         budgets = self.budgets[rows]
         if isinstance(chosen, UnionBatch):
             return UnionBatch(tuple(replace(p, budgets=budgets) for p in chosen.parts))
+        assert isinstance(chosen, SetBatch)
         return replace(chosen, budgets=budgets)
 
 

@@ -78,8 +78,8 @@ class Polytope(UncertaintySet):
         return bool(answer.status == 0)
 
     def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        rows, bound, size = self._scaled()
-        return [(rows / size) @ outcome <= bound]
+        rows, bound, units = self._scaled()
+        return [(rows / units) @ outcome <= bound]
 
     def vertices(self) -> Array:
         """The corners, shape (n, dim), in no particular order.
@@ -98,27 +98,28 @@ class Polytope(UncertaintySet):
 
     def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
         # The slack of a row is relative to the numbers it compares; a bound of zero
-        # is compared with outcomes of size one.
+        # is compared with outcomes of the polytope's own size.
         size = np.abs(self.b) + np.abs(outcomes) @ np.abs(self.A).T
-        size = np.maximum(size, np.abs(self.A).max(axis=1))
+        size = np.maximum(size, np.abs(self.A) @ self._scaled()[2])
         slack = max(tol, 1e-12) * size
         return np.asarray((outcomes @ self.A.T <= self.b + slack).all(axis=1))
 
-    def _scaled(self) -> tuple[Array, Array, float]:
-        """Rows of length one, bounds in units of the outcome, and that unit.
-
-        A solver's tolerances then mean the same for every polytope.
+    def _scaled(self) -> tuple[Array, Array, Array]:
+        """Rows and bounds in which a solver's tolerances mean the same for every
+        polytope, and the units of the components they are for, shape (m,).
         """
-        length = np.linalg.norm(self.A, axis=1)
-        size = float(np.abs(self.b / length).max()) or 1.0
-        return self.A / length[:, None], self.b / (length * size), size
+        row, column = _exponents(self.A)
+        rows = self.A * np.exp2(row[:, None] + column)
+        length = np.linalg.norm(rows, axis=1)
+        bound = self.b * np.exp2(row) / length
+        size = float(np.abs(bound).max()) or 1.0
+        return rows / length[:, None], bound / size, size * np.exp2(column)
 
     def _worst_case(self, direction: Array) -> Array:
-        length = float(np.linalg.norm(direction)) or 1.0
-        rows, bound, size = self._scaled()
-        answer = _linprog(
-            -direction / length, bounds=(None, None), A_ub=rows, b_ub=bound
-        )
+        rows, bound, units = self._scaled()
+        cost = direction * units
+        length = float(np.linalg.norm(cost)) or 1.0
+        answer = _linprog(-cost / length, bounds=(None, None), A_ub=rows, b_ub=bound)
         if answer.status == 2:
             raise EmptySet(
                 "Polytope(A=..., b=...) is empty: no outcome satisfies A y <= b."
@@ -133,7 +134,7 @@ class Polytope(UncertaintySet):
                 f"HIGHS stopped with status {answer.status} on the worst case over "
                 f"Polytope: {answer.message}"
             )
-        return np.asarray(size * answer.x, dtype=float)
+        return np.asarray(units * answer.x, dtype=float)
 
     def _basis(self) -> Array:
         return _Hull.of(self.A, self.b).basis
@@ -224,6 +225,18 @@ def _relative_interior(A: Array, b: Array) -> tuple[Array, np.ndarray[Any, Any]]
         b_ub=np.zeros(k),
     )
     return answer.x[:m] / answer.x[-1], answer.x[m : m + k] > 0.5
+
+
+def _exponents(A: Array) -> tuple[Array, Array]:
+    """Exponents of two, by row and by column, that bring the entries near one."""
+    some = A != 0
+    logs = np.where(some, np.log2(np.abs(np.where(some, A, 1.0))), 0.0)
+    by_row, by_column = some.sum(axis=1), np.maximum(some.sum(axis=0), 1)
+    row, column = np.zeros(A.shape[0]), np.zeros(A.shape[1])
+    for _ in range(10):
+        row = -np.sum(np.where(some, logs + column, 0.0), axis=1) / by_row
+        column = -np.sum(np.where(some, logs + row[:, None], 0.0), axis=0) / by_column
+    return np.round(row), np.round(column)
 
 
 def _distinct(points: Array) -> Array:

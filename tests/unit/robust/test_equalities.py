@@ -6,7 +6,8 @@ import pytest
 
 import sublevel as sl
 from sublevel.conic.canonical import cone_form
-from sublevel.robust import RobustProblem, Uncertain, problem
+from sublevel.robust import RobustProblem, Uncertain
+from sublevel.robust.model import robust_model
 from sublevel.robust.model.equalities import absorbed, holding
 
 
@@ -82,8 +83,8 @@ def test_an_equality_at_one_outcome_only_fails_the_audit(monkeypatch):
         points = {key: region.center for key, region in sets.items()}
         return [row.at(points) == 0 for row in rows]
 
-    monkeypatch.setattr(problem, "holding", at_the_centre)
-    decision = robust.solve()
+    monkeypatch.setattr(robust_model, "holding", at_the_centre)
+    decision = inventory(1.0).solve(engine="dual")
     assert decision.status == "audit_failed"
     assert decision.audit.violations[0] > 0.1
 
@@ -105,7 +106,7 @@ def test_ordinary_parameters_in_an_equality_stay_parameters():
 
 def test_without_a_set_an_equality_holds_for_every_outcome():
     """What a program compiled for all contexts needs."""
-    rows = inventory(1.0)._equalities()
+    rows = inventory(1.0).prepared().model.equalities
     anywhere = holding(rows, {})
     assert sum(condition.size for condition in anywhere) == 3 + 9
     slopes = [v for c in anywhere for v in c.variables() if v.name() == "stock slopes"]

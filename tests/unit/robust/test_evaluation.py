@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.stats import binomtest
-from sublevel.robust.calibrating.evaluation import clairvoyant
 
 import sublevel as sl
 from sublevel.errors import InvalidParameter
+from sublevel.robust.clairvoyant import clairvoyant
 
 RNG = np.random.default_rng(0)
 

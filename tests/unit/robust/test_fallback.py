@@ -5,10 +5,11 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
-from sublevel.robust.calibrating import decision_aware
 
 import sublevel as sl
 from sublevel.errors import InfiniteBudget, SolvesFailed
+from sublevel.robust import deciding
+from sublevel.robust import policy as policy_module
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 1))
@@ -71,15 +72,14 @@ def test_the_frontier_keeps_the_levels_asked_for_and_takes_a_grid():
 def test_decisions_that_could_not_be_computed_are_not_kept(monkeypatch):
     policy, _ = bakery()
     plain = policy.calibrate(X[FOLD], Y[FOLD], 0.3).budget_
-    realise = decision_aware.realise
+    decide_chunks = deciding.decide_chunks
 
-    def failing(reading, decisions, outcomes):
-        status = decisions.status.astype(object)
-        status[:] = np.where(np.arange(len(status)) % 2, "solver_failed", status)
-        decisions.status[:] = status
-        return realise(reading, decisions, outcomes)
+    def failing(*given):
+        arrays = decide_chunks(*given)
+        arrays.status[1::2] = "solver_failed"
+        return arrays
 
-    monkeypatch.setattr(decision_aware, "realise", failing)
+    monkeypatch.setattr(policy_module, "decide_chunks", failing)
     with pytest.warns(SolvesFailed, match=r"of \d+ decisions could not be computed"):
         policy.calibrate(X[FOLD], Y[FOLD], 0.3)
     assert policy.budget_ > plain

@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression
 import sublevel as sl
 from sublevel.errors import NotRobustifiable, OutsideDomain
 from sublevel.robust import RobustProblem, Uncertain
+from sublevel.robust.model.oracle import Oracle
 from sublevel.robust.solve.cuts.cuts import Cuts
 from sublevel.robust.solve.lifted_set import LiftedSet, with_lifted
-from sublevel.robust.solve.oracle import Oracle
 
 RNG = np.random.default_rng(12)
 X = cp.Variable(2, nonneg=True, name="x")
@@ -121,7 +121,7 @@ def test_scenarios_are_the_users_outcomes():
 def test_the_set_of_outcomes_and_functions():
     y = Uncertain(2, name="y")
     robust = RobustProblem(cp.Minimize(cp.log(y) @ X), [cp.sum(X) == 1], {y: BOX})
-    sets = with_lifted(robust._sets_at(None), robust._rows())
+    sets = with_lifted({(y,): BOX}, robust.prepared().model.rows)
     region = next(s for s in sets.values() if isinstance(s, LiftedSet))
     assert region.dim == 4
     inside, above = np.array([1.0, 1.0, -0.1, 0.0]), np.array([1.0, 1.0, 0.1, 0.0])

@@ -41,12 +41,12 @@ def production(kind, seed):
 
 
 def by_cvxpy(robust, solver):
-    sets = robust._sets_at(None)
-    goal, certain = robust._bounded_goal(), robust._all_certain(sets)
-    master = CvxpyMaster(goal, certain, robust._rows(), solver)
-    rows = robust._rows()
-    found = Loop(master, rows, sets, -1.0, len(rows)).run(1e-7, 500, None)
-    return found, master
+    model = robust.prepared().model
+    sets = {key.parameters: key.source for key in robust.keys}
+    goal, certain = model.bounded_goal(), model.all_certain(sets)
+    master = CvxpyMaster(goal, certain, model.rows, solver)
+    loop = Loop(master, model.rows, sets, -1.0, len(model.rows), model.variables)
+    return loop.run(1e-7, 500, None), master
 
 
 @pytest.mark.parametrize("kind", ["continuous", "integer", "partly"])
@@ -57,7 +57,7 @@ def test_the_linear_master_agrees_with_cvxpy(kind, seed):
     for factor in (1.0, 1.4):
         price.value = factor * price.value
         decision = robust.solve(engine="cuts")
-        assert robust._linear_model is not None
+        assert robust.prepared().linear is not None
         assert decision.status == "optimal"
         found, master = by_cvxpy(robust, solver)
         assert found.status == "optimal"
@@ -79,7 +79,7 @@ def test_structured_and_curved_models_are_left_to_cvxpy():
     ]
     for constraints, value in cases:
         robust = RobustProblem(cp.Maximize(value), constraints, {r: region})
-        assert robust._linear_model is None
+        assert robust.prepared().linear is None
         dual, cuts = robust.solve(engine="dual"), robust.solve(engine="cuts")
         assert cuts.objective == pytest.approx(dual.objective, abs=1e-5)
 
@@ -95,7 +95,9 @@ def test_a_parameter_without_a_value_is_named():
 
 def test_a_solver_at_its_limit_is_a_failure():
     robust, _ = production("continuous", 0)
-    master = LinearMaster(robust._linear_model, 1e-7)
+    master = LinearMaster(robust.prepared().linear, 1e-7)
+    master.solve()
+    master._program._highs.clearSolver()
     master._program._highs.setOptionValue("simplex_iteration_limit", 1)
     master._program._highs.setOptionValue("presolve", "off")
     with pytest.raises(SolverFailed, match="'Iteration limit reached'"):

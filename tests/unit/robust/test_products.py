@@ -30,12 +30,12 @@ def by_hand(scale):
 @pytest.mark.parametrize("engine", ["dual", "cuts"])
 def test_the_worst_case_follows_the_value(engine):
     scale = cp.Parameter(name="scale")
-    problem, _ = model(scale)
+    problem, w = model(scale)
     for value in (1.0, 3.0, -2.0):
         scale.value = value
-        found = problem.solve(engine=engine)
-        assert found.objective == pytest.approx(by_hand(value), rel=1e-6)
-        assert found.objective < value * (CENTER @ found.value(problem._variables[0]))
+        decision = problem.solve(engine=engine)
+        assert decision.objective == pytest.approx(by_hand(value), rel=1e-6)
+        assert decision.objective < value * (CENTER @ decision.value(w))
 
 
 def test_a_compiled_policy_follows_it_too():

@@ -83,7 +83,7 @@ class AffineRule(cp.reshape):  # type: ignore[misc]
     def reaction(self, value: Callable[[RuleVariable], Array]) -> Reaction:
         """The rule with the numbers that `value` finds for its variables."""
         parts = self.parts
-        slopes = np.zeros(parts.sees.shape)
+        slopes: Array = np.zeros(parts.sees.shape)
         if parts.slopes is not None:
             slopes[parts.sees] = value(parts.slopes)
         return Reaction(
@@ -209,6 +209,6 @@ def _sees(
         raise InvalidParameter(
             f"affine_rule(sees=...) must be integers of shape {shape} (how many "
             f"leading entries are seen) or booleans of shape {(*shape, m)} (which "
-            f"ones), got {np.asarray(sees).dtype} of shape {np.shape(sees)}."
+            f"ones), got {np.asarray(sees).dtype} of shape {np.asarray(sees).shape}."
         ) from None
     return wide.reshape(-1, m, order="F")

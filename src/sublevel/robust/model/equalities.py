@@ -22,10 +22,10 @@ from ...conic.cone_form import ConeForm
 from ...sets import UncertaintySet
 from .affine_hull import Hull, affine_hull, whole_space
 from .affine_rule import RuleVariable
-from .uncertain import Uncertain
+from .uncertain import Key, Uncertain
 
 if TYPE_CHECKING:
-    from .rows import Key, UncertainRow
+    from .rows import UncertainRow
 
 
 def absorbed(form: ConeForm, rows: slice) -> bool:

@@ -1,4 +1,4 @@
-"""A user's model taken apart: what is certain, and rows that must hold for every outcome.
+"""A model taken apart: what is certain, and rows that must hold for every outcome.
 
 Ordinary parameters that multiply an outcome are read at their present values, so a
 `RobustModel` belongs to these values; when they change the model is read again.

@@ -132,7 +132,8 @@ def _taken_apart(constraint: cp.Constraint, keys: tuple[Key, ...]) -> RobustCons
 
 
 def _row(form: ConeForm, index: int, keys: tuple[Key, ...]) -> UncertainRow:
-    slopes, entries = {}, {}
+    slopes: dict[Key, cp.Expression] = {}
+    entries: dict[Key, Indices] = {}
     for key in keys:
         full = key + lifted_in(form, index, key)
         rows = _coefficients(form, index, full)

@@ -27,10 +27,12 @@ def spelled_out(written: Node) -> Node:
     given = list(written.args)
     arguments = [spelled_out(argument) for argument in given]
     if isinstance(written, cp.cumsum):
-        return _product(arguments[0], written.axis)
+        summed: Node = _product(arguments[0], written.axis)
+        return summed
     if all(new is old for new, old in zip(arguments, given, strict=True)):
         return written
-    return written.copy(arguments)
+    copied: Node = written.copy(arguments)
+    return copied
 
 
 def _product(summed: cp.Expression, axis: int | None) -> cp.Expression:

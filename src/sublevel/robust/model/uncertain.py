@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +62,7 @@ Key = tuple[Uncertain, ...]
 
 
 #: Anything of CVXPY's that knows its parameters.
-Written = cp.Expression | cp.Constraint | cp.Minimize | cp.Maximize
+Written: TypeAlias = "cp.Expression | cp.Constraint | cp.Minimize | cp.Maximize"
 
 
 def key_name(key: Key) -> str:
@@ -85,4 +87,4 @@ def uncertain_in(expression: Written) -> list[Uncertain]:
 
 
 def _is_count(n: object) -> bool:
-    return isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0
+    return isinstance(n, int | np.integer) and not isinstance(n, bool) and int(n) > 0

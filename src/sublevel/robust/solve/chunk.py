@@ -57,13 +57,14 @@ class ChunkTask:
         at = np.flatnonzero(status == "")
         if at.size:
             data = self._data(batches, at)
-            clean = self._solve(self.solver, data, oracles, decisions, at)
-            # What one solver got wrong, gave up, or has too few digits of, a careful
-            # one may get right.
-            unclear = np.flatnonzero(~clean)
-            if unclear.size:
-                careful = Clarabel(careful=True)
-                self._solve(careful, data.at(unclear), oracles, decisions, at[unclear])
+            # What one solver got wrong, gave up, or has too few digits of, one that
+            # takes more trouble may get right.
+            for solver in (self.solver, Clarabel(effort=1), Clarabel(effort=2)):
+                clean = self._solve(solver, data, oracles, decisions, at)
+                unclear = np.flatnonzero(~clean)
+                if not unclear.size:
+                    break
+                data, at = data.at(unclear), at[unclear]
         return decisions
 
     def _solve(

@@ -1,8 +1,7 @@
-"""How the contexts of one problem are decided: by one compiled program, or one by one."""
+"""How the contexts of a problem are decided: by one compiled program, or one by one."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,6 @@ from ...errors import (
     EmptySet,
     InvalidParameter,
     NotRobustifiable,
-    OneByOne,
     OutsideDomain,
     SolverFailed,
     Unbounded,
@@ -53,6 +51,9 @@ TROUBLES: dict[type[Exception], str] = {
     SolverFailed: "solver_failed",
     OutsideDomain: "outside_domain",
 }
+
+#: What cutting planes may end in where they were to help.
+UNDECIDED: tuple[type[Exception], ...] = (*TROUBLES, NotRobustifiable)
 
 #: One context's decision, and the outcomes that cutting planes used.
 Decided = tuple[DecisionArrays, Mapping[Any, Array]]
@@ -185,8 +186,11 @@ class Engine:
             return None
         prepared = self._prepared()
         try:
-            decided = self._by_cuts(prepared, _sets(prepared, keys, regions), Cuts())
-        except (*TROUBLES, NotRobustifiable):
+            # Numbers too large to be added up are one reason why a program fails.
+            with np.errstate(over="ignore", invalid="ignore"):
+                sets = _sets(prepared, keys, regions)
+                decided = self._by_cuts(prepared, sets, Cuts())
+        except UNDECIDED:
             return None
         return decided if decided[0].status[0] == "optimal" else None
 
@@ -214,7 +218,7 @@ class Engine:
         if failed and self.kind == "auto":
             try:
                 again = self._by_cuts(prepared, sets, Cuts())
-            except (*TROUBLES, NotRobustifiable):
+            except UNDECIDED:
                 return decided
             return again if again[0].status[0] == "optimal" else decided
         return decided
@@ -282,13 +286,6 @@ class Engine:
         solver = self._chunk_solver
         if isinstance(solver, CvxpySolver):
             solver.check(compiled.program)
-            warnings.warn(
-                f"RobustProblem.compile(solver={solver.name!r}): contexts are posed to "
-                "CVXPY one by one, which takes milliseconds each. CLARABEL, the default, "
-                "keeps one live solver for all of them.",
-                OneByOne,
-                stacklevel=5,
-            )
         self._compiled = prepared, compiled
 
     def _obstacle(self, keys: tuple[UncertainKey, ...]) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import EmptySet, InvalidParameter, Unbounded
-from ...sets import Box, UncertaintySet
+from ...sets import Box, Intersection, UncertaintySet
 from ...sets.members import is_empty
 from ..judge.set_oracles import Region
 from ..keys import UncertainKey
-from .oracle import CheckedOracle, Oracle
+from ..model.oracle import CheckedOracle, Oracle
 
 
 def set_value(key: UncertainKey, value: UncertaintySet | Oracle) -> Region:
@@ -25,6 +25,8 @@ def set_value(key: UncertainKey, value: UncertaintySet | Oracle) -> Region:
         )
     if not isinstance(value, UncertaintySet):
         return CheckedOracle(key.parameters, value)
+    if isinstance(value, Intersection) and is_empty(value):
+        raise EmptySet(f"The set for {key.name!r} is empty: no outcome is in it.")
     if not key.nonneg.any():
         return value
     floor = np.where(key.nonneg, 0.0, -np.inf)

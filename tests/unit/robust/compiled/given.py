@@ -44,6 +44,11 @@ def portfolio(sets, dim, **options):
     return r, w, sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: sets})
 
 
+def compiled_of(policy):
+    """The arrays of a policy that decides by one compiled program."""
+    return policy._engine._compiled[1]
+
+
 def assert_as_solved(problem, X, compiled=True, **options):
     """Every row as `problem.solve` decides it; returns the decisions."""
     policy = problem.compile(**options)

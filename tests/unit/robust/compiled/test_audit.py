@@ -6,11 +6,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sublevel.robust.compiled import chunk
 
 import sublevel as sl
+from sublevel.robust.solve import chunk
+from sublevel.robust.solve.compiled import Compiled
 
-from .given import calibrated, contexts, portfolio
+from .given import calibrated, compiled_of, contexts, portfolio
 
 DIM = 3
 
@@ -64,7 +65,7 @@ def test_wrong_slots_never_pass(monkeypatch, model, mutation, scale):
     """In any units: an audit relative to one would be blind to small numbers."""
     rng = np.random.default_rng(31)
     sets, X = calibrated("gaussian", DIM, rng), scale * contexts(8, DIM, rng)
-    policy = model(sets).compile()
+    policy = model(sets).compile(engine="dual")
     assert (policy.decide(X).status == "optimal").all()
     mutate(monkeypatch, *MUTATIONS[mutation])
     found = policy.decide(X)
@@ -77,7 +78,7 @@ def test_wrong_slots_never_pass(monkeypatch, model, mutation, scale):
 def test_constraints_that_are_not_kept_never_pass(monkeypatch, model, mutation):
     rng = np.random.default_rng(32)
     sets, X = calibrated("gaussian", DIM, rng), contexts(8, DIM, rng)
-    policy = model(sets).compile()
+    policy = model(sets).compile(engine="dual")
     assert (policy.decide(X).status == "optimal").all()
     name, change = MUTATIONS[mutation]
     if mutation == "shifted centre" and model is packing:
@@ -91,7 +92,7 @@ def test_constraints_that_are_not_kept_never_pass(monkeypatch, model, mutation):
 def test_one_wrong_row_is_one_status(monkeypatch):
     rng = np.random.default_rng(33)
     sets, X = calibrated("gaussian", DIM, rng), contexts(6, DIM, rng)
-    policy = returns(sets).compile()
+    policy = returns(sets).compile(engine="dual")
     expected = policy.decide(X).objective
 
     def third(values):
@@ -111,13 +112,14 @@ def test_wrong_arrays_never_pass(where, slot):
     """An error in the compiled arrays themselves: one in a thousand."""
     rng = np.random.default_rng(34)
     sets, X = calibrated("gaussian", DIM, rng), contexts(4, DIM, rng)
-    policy = returns(sets).compile()
-    compiled = policy._prepared._compiled
+    policy = returns(sets).compile(engine="dual")
+    compiled = compiled_of(policy)
     factors = np.ones(compiled.program.size)
     factors[compiled.program.slots[slot]] = 0.999
     table = getattr(compiled.program, where) @ sp.diags_array(factors)
     wrong = replace(compiled.program, **{where: sp.csr_array(table)})
-    policy._prepared._compiled = replace(compiled, program=wrong)
+    prepared = policy._engine._compiled[0]
+    policy._engine._compiled = prepared, replace(compiled, program=wrong)
     assert (policy.decide(X).status == "audit_failed").all()
 
 
@@ -131,18 +133,18 @@ def test_equalities_are_audited(monkeypatch):
         [make + rest == demand, rest >= -1],
         {demand: sets},
     )
-    policy = problem.compile()
+    policy = problem.compile(engine="dual")
     assert (policy.decide(X).status == "optimal").all()
-    right = chunk.Clarabel.solve
+    right = Compiled.values
+    start = problem.prepared().frame.variables[rest.parts.slopes.id]
 
-    def careless(self, data):
+    def careless(self, x):
         """Slopes of the rule that are nearly one."""
-        found = right(self, data)
-        columns = policy._prepared._compiled.program.variables[rest.parts.slopes.id]
-        found.x[:, columns] *= 0.999
-        return found
+        values = right(self, x)
+        values[:, start : start + rest.parts.slopes.size] *= 0.999
+        return values
 
-    monkeypatch.setattr(chunk.Clarabel, "solve", careless)
+    monkeypatch.setattr(Compiled, "values", careless)
     found = policy.decide(X)
     assert (found.status == "audit_failed").all()
     assert (found.audit.violations[:, 0] > 1e-4).all()

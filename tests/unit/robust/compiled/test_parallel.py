@@ -7,8 +7,8 @@ import time
 import joblib
 import numpy as np
 import pytest
-from sublevel.robust.policies.gathering import Gathering
 
+from sublevel.robust.decisions import DecisionArrays
 from sublevel.robust.parallel import each
 
 from .given import calibrated, contexts, portfolio
@@ -36,7 +36,7 @@ def assert_same(found, expected):
 
 def kill_at_first_result(monkeypatch, workers):
     """Kill one worker process when the first chunk has come back."""
-    put, killed = Gathering.put, []
+    put, killed = DecisionArrays.put, []
 
     def spy(self, rows, result):
         if not killed:
@@ -44,7 +44,7 @@ def kill_at_first_result(monkeypatch, workers):
             os.kill(killed[0], signal.SIGKILL)
         return put(self, rows, result)
 
-    monkeypatch.setattr(Gathering, "put", spy)
+    monkeypatch.setattr(DecisionArrays, "put", spy)
     return killed
 
 

@@ -3,11 +3,14 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from sublevel.robust.auditing.units import find_units
 
 import sublevel as sl
+from sublevel.conic.canonical import cone_program
+from sublevel.conic.program import fill
+from sublevel.conic.scaling import extraordinary, scale
+from sublevel.robust.solve.slots import slot_values
 
-from .given import Given, calibrated, contexts, portfolio
+from .given import calibrated, compiled_of, contexts, portfolio
 
 DIM = 4
 SIZES = [1.0, 1e-8, 1e3, 1e-4, 1e8, 1e-2, 1e6, 1.0, 1e-6, 1e8]
@@ -56,7 +59,6 @@ def test_sizes_sixteen_orders_apart(model, loss, degree):
     given = zip(X, sizes, strict=True)
     expected = [reference(model, sets, x, s, power, degree) for x, s in given]
     policy = model(sets).compile()
-    assert policy._prepared._compiled.units is not None
     found = policy.decide(X * sizes[:, None])
     assert (found.status == "optimal").all()
     np.testing.assert_allclose(found.objective, expected, rtol=1e-6)
@@ -75,7 +77,6 @@ def test_models_with_units_of_their_own():
     sizes = np.array([1.0, 1e4, 1e-2, 1e8, 1e2, 1e4, 1e8, 1.0])
     problem, X = mixed(sets), X * sizes[:, None]
     policy = problem.compile()
-    assert policy._prepared._compiled.units is None
     found = policy.decide(X)
     fresh = [problem.compile().decide(X[i : i + 1]).objective[0] for i in range(8)]
     assert (found.status == "optimal").all()
@@ -106,31 +107,39 @@ def test_order_and_chunks_do_not_matter():
             )
 
 
-def test_exponents_worked_by_hand():
-    """Minimise location'w + t over |reach w| <= t: t is in the outcome's unit."""
+def test_the_units_a_solver_sees():
+    """Outcomes a million times as large: one more power of two for each doubling."""
     rng = np.random.default_rng(44)
-    _, w, problem = portfolio(calibrated("gaussian", DIM, rng), DIM)
-    program = problem.compile()._prepared._compiled.program
-    units = find_units(program)
-    assert units.goal == 1
-    assert (units.columns[program.variables[w.id]] == 0).all()
-    assert sorted(units.columns) == [0] * DIM + [1]
-    cover = covering(calibrated("gaussian", DIM, rng)).compile()._prepared._compiled
-    assert cover.units.goal == -1
-    assert cover.units.scale(
-        {"0.0.location": np.array([[3.9, -0.1], [0.0, 0.0]])}
-    ).tolist() == [4.0, 1.0]
+    sets, X = calibrated("gaussian", DIM, rng), contexts(3, DIM, rng)
+    program = compiled_of(portfolio(sets, DIM)[2].compile()).program
+    slots = np.zeros(program.size)
+    slots[-1] = 1.0
+
+    def numbers(size):
+        batch = sets.predict_set(X * size)
+        return fill(program, slots, slot_values(0, batch.parts), len(X))
+
+    assert not extraordinary(numbers(1.0)).any()
+    assert extraordinary(numbers(1e6)).all()
+    small, large = scale(numbers(1.0)), scale(numbers(2.0**20))
+    scaled = [units.apply(numbers(s)) for units, s in ((small, 1.0), (large, 2.0**20))]
+    for one, other in zip(scaled[0].A.rows(), scaled[1].A.rows(), strict=True):
+        sizes = np.abs(other[other != 0])
+        assert sizes.max() < 1e3
+        assert sizes.min() > 1e-3
+        # Powers of two round nothing.
+        exponents = np.log2(np.abs(other[one != 0] / one[one != 0]))
+        np.testing.assert_allclose(exponents, np.round(exponents), atol=1e-9)
 
 
-def test_no_units_where_the_model_compares_outcomes_with_constants():
-    rng = np.random.default_rng(45)
-    r, x = sl.Uncertain(DIM), cp.Variable(DIM, bounds=[0, 1])
-    sets = calibrated("gaussian", DIM, rng, model=Given())
-    for goal, limits in (
-        (cp.Maximize(r @ x), [r @ x <= 5]),
-        (cp.Maximize(r @ x + 1), []),
-        (cp.Maximize(r @ x - cp.sum_squares(x)), []),
-        (cp.Maximize(cp.minimum(r @ x, 4)), []),
-    ):
-        policy = sl.RobustProblem(goal, limits, {r: sets}).compile()
-        assert policy._prepared._compiled.units is None
+def test_rounding_in_a_matrix_has_no_unit():
+    """What is left of terms that cancelled is as small as it likes."""
+    x = cp.Variable(4)
+    factor = np.array(
+        [[-1, 1e-16, 1e-16, 3e-17], [1.1, -1.5, 5e-18, 2e-16], [36, 38, -69, 3e-15]]
+    )
+    bound = cp.norm(cp.hstack([factor @ x, 47 * x[0] - 67 * x[3]])) <= 1
+    problem = cp.Problem(cp.Maximize(x[3]), [bound, x >= -3])
+    program = cone_program(problem, {})
+    units = scale(fill(program, np.ones(1), {}))
+    assert np.abs(units.columns).max() < 12

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ....checks import Array, require_level, require_positive
 from ....errors import InvalidParameter
+from ....sets import UncertaintySet
 from ...decisions import DecisionArrays, Layout
 from ...judge.ruler import TOLERANCE, Judgement, Ruler
 from ...judge.set_oracles import FixedOracle, Region
@@ -176,14 +177,14 @@ class CutTask:
         self, sets: Mapping[Key, Region], cuts: Cuts, solver: str | None
     ) -> Master:
         """HiGHS itself where the model is linear, CVXPY where it is curved."""
-        model = self.model
-        linear = self.linear
+        model, linear = self.model, self.linear
+        values = {k: s for k, s in sets.items() if isinstance(s, UncertaintySet)}
         if model.equalities:
             # What an equality asks for depends on the affine hull of these sets.
-            certain = model.all_certain(sets)
+            certain = model.all_certain(values)
             linear = linear_model(model.bounded_goal(), certain, model.rows)
         if linear is not None and solver in (None, "HIGHS"):
             return LinearMaster(linear, cuts.gap)
         solver = solver or ("HIGHS" if model.is_mixed_integer else "CLARABEL")
-        certain = model.all_certain(sets)
+        certain = model.all_certain(values)
         return CvxpyMaster(model.bounded_goal(), certain, model.rows, solver)

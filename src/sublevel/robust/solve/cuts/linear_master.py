@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....checks import Array
+from ....conic.program import Indices
 from ...model.uncertain import Key
 from .linear_model import LinearModel
 from .live_highs import LiveHighs
@@ -155,7 +156,7 @@ def _row_unit(numbers: Array) -> float:
 
 
 def _column_units(
-    matrix: sp.csr_array, right: Array, bounds: tuple[Array, Array], integer: Array
+    matrix: sp.csr_array, right: Array, bounds: tuple[Array, Array], integer: Indices
 ) -> Array:
     """Powers of two: what the columns are measured in, right-hand sides near one."""
     ends = np.minimum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in bounds))

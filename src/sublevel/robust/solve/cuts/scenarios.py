@@ -12,10 +12,10 @@ from ....errors import InvalidParameter
 from ....sets import UncertaintySet
 from ...judge.set_oracles import Region
 from ...model.lifting import Lifted
+from ...model.oracle import CheckedOracle
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key, Uncertain
 from ..lifted_set import LiftedSet
-from ..oracle import CheckedOracle
 
 #: One outcome of every key.
 Joint = dict[Key, Array]

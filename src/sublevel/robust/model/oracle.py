@@ -12,15 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
-from ...epigraph import Epigraph
-from ...errors import InvalidParameter, NotRobustifiable
-from ..model.uncertain import Key, key_name, key_signs
-from .support_bound import support_bound
+from ...errors import InvalidParameter
+from .uncertain import Key, key_name, key_signs
 
 #: Relative difference at which one answer is worse than another.
 TOLERANCE = 1e-6
@@ -140,8 +137,3 @@ class CheckedOracle:
                 f"maximises direction @ y, got {value:.6g} where an earlier answer "
                 f"of its own reaches {before:.6g}."
             )
-
-
-@support_bound.register
-def _(region: CheckedOracle, direction: cp.Expression) -> Epigraph:  # type: ignore[misc]
-    raise NotRobustifiable("A user's own oracle has no conic dual. Use engine='cuts'.")
