@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 import warnings
+from dataclasses import replace
 
 from joblib import Parallel, delayed
 
@@ -35,12 +36,13 @@ def look(seed: int, shrunk: bool) -> Report:
             return Report(model, "failed", (Verdict("fuzzer", words),), ())
         if report.verdicts and shrunk:
             smaller = shrink(model, lambda other: again(other, report))
-            return examine(smaller) if smaller is not model else report
+            return replace(report, smallest=examine(smaller))
         return report
 
 
 def show(report: Report) -> str:
     """A failure: what is wrong, and a script of its own."""
+    report = report.smallest or report
     wrong = "\n".join(f"# {v.kind}: {v.words}" for v in report.verdicts)
     roads = ", ".join(f"{a.road} {a.status}" for a in report.arrivals)
     return f"# seed {report.model.seed}\n{wrong}\n# {roads}\n{written(report.model)}{ENDING}"

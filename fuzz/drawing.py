@@ -34,11 +34,9 @@ SETS = (
     "label loss",
 )
 ROWS = (
-    "affine",
-    "affine",
+    *["affine"] * 4,
+    *["vector"] * 4,
     "greater",
-    "vector",
-    "vector",
     "min",
     "max",
     "maximum",
@@ -54,9 +52,13 @@ ROWS = (
     "log",
     "sqrt",
 )
-OBJECTIVES = ("affine", "affine", "affine", "max", "pos", "abs", "norm2", "square", "exp")
+OBJECTIVES = (*["affine"] * 5, "max", "maximum", "pos", "abs", "norm2", "square", "exp")
+#: Rows that a solver with integers takes.
+POLYHEDRAL = ("affine", "vector", "greater", "min", "max", "pos", "abs", "norm_inf")
 #: Rows that are exact only if no two of their pieces meet the same outcome.
 SUMS = ("pos", "abs", "norm1", "norm2", "sum_squares", "log_sum_exp")
+#: Rows whose arguments must have a sign for the worst case to be at an end.
+CURVED = ("abs", "norm1", "norm2", "square", "sum_squares", "norm_inf")
 TWISTS = (
     "zero budget",
     "singleton",
@@ -80,6 +82,8 @@ class _Draw:
     def __init__(self, rng: np.random.Generator, seed: int) -> None:
         self.rng, self.seed = rng, seed
         self.units = rng.random() < 0.6
+        #: Nothing is negative, so that the signs of arguments are known.
+        self.positive = rng.random() < 0.3
         self.twist = str(rng.choice(TWISTS)) if rng.random() < 0.3 else "plain"
 
     def chance(self, share: float) -> bool:
@@ -95,7 +99,8 @@ class _Draw:
 
     def region(self, kind: str, dim: int) -> Region:
         rng = self.rng
-        center = rng.uniform(-2, 2, dim) if self.chance(0.5) else rng.uniform(2, 4, dim)
+        far = self.positive or self.chance(0.5)
+        center = rng.uniform(3, 5, dim) if far else rng.uniform(-2, 2, dim)
         center, radius = center.round(3), round(rng.uniform(0.2, 1), 3)
         if self.twist in ("zero budget", "singleton"):
             radius = 0.0
@@ -154,8 +159,8 @@ class _Draw:
     def _loss(self, loss, dim, radius):
         rng = self.rng
         location = rng.uniform(-2, 2, dim).round(3)
-        if loss in POSITIVE:
-            location = rng.uniform(1, 4, dim).round(3)
+        if self.positive or loss in POSITIVE:
+            location = rng.uniform(3, 5, dim).round(3)
         shape = rng.uniform(0.5, 2, dim).round(3)
         if loss == "mahalanobis":
             shape = (np.diag(shape) + np.tril(rng.uniform(-0.5, 0.5, (dim, dim)), -1)).round(3)
@@ -223,7 +228,6 @@ class _Draw:
         if self.twist == "unbounded set" and dim >= 2:
             upper = rng.uniform(1, 2, dim).round(3)
             upper[0] = np.inf
-            region = Box(upper - 3.0 if self.chance(0.5) else np.zeros(dim), upper)
             region = Box(np.zeros(dim), upper)
         dim = region.dim
         unit = self.unit(dim)
@@ -235,7 +239,7 @@ class _Draw:
         if isinstance(region, Loss) and self.chance(0.7):
             through = "loss_set"
         nonneg = False
-        if self.chance(0.2) and self.twist not in ("empty set", "unbounded set"):
+        if (self.positive or self.chance(0.2)) and self.twist not in ("empty set", "unbounded set"):
             nonneg = bool((region.bounds()[0] >= 0).all())
         return Key(region, unit, self._shapes(dim), nonneg, through)
 
@@ -297,6 +301,8 @@ class _Draw:
             pieces.append(self.piece(model, own, keys))
             if apart and model.rule is not None:
                 pieces[-1] = replace(pieces[-1], w=0 * pieces[-1].w)
+        if self.positive and kind in CURVED:
+            pieces = [_without_signs(p) for p in pieces]
         row = Row(kind, tuple(pieces))
         if kind in ("exp", "log_sum_exp"):
             pieces = [_times(p, 0.3) for p in pieces]
@@ -327,7 +333,7 @@ class _Draw:
         keys = tuple(self.key() for _ in range(int(rng.choice([1, 1, 1, 2, 2, 3]))))
         if self.twist == "merged sets" and len(keys) == 1:
             keys = (keys[0], replace(keys[0], region=_other(keys[0].region)))
-        lower = np.where(rng.random(n) < 0.6, 0.0, -1.0)
+        lower = np.where(self.positive | (rng.random(n) < 0.6), 0.0, -1.0)
         upper = (lower + rng.uniform(1, 3, n)).round(2)
         booleans = int(rng.integers(1, 3)) if self.chance(0.12) else 0
         m = sum(key.region.dim for key in keys)
@@ -340,7 +346,7 @@ class _Draw:
             rule = Rule(sees, float(self.unit()), self.chance(0.5))
         model = Model(
             self.seed, keys, lower, upper, self.unit(n), booleans, rule, (), None,
-            self.chance(0.4), None, self.twist,
+            self.chance(0.4), None, self.twist, self.positive,
         )  # fmt: skip
         width = n + booleans + (0 if rule is None else len(rule.sees) + int(rule.sees.sum()))
         start = np.zeros(width)
@@ -349,12 +355,14 @@ class _Draw:
             start[n : n + len(rule.sees)] = rng.uniform(0, 1, len(rule.sees)).round(2)
         if self.twist == "empty set":
             return self._over_nothing(model)
-        rows = [self.row(model, ROWS, start) for _ in range(int(rng.integers(1, 4)))]
+        kinds = POLYHEDRAL if booleans and self.chance(0.8) else ROWS
+        rows = [self.row(model, kinds, start) for _ in range(int(rng.integers(1, 4)))]
         if rule is not None and rule.sees[0].all() and self.chance(0.4):
             rows.append(self._equality(model, start))
         if booleans:
             rows.append(self._big_m(model, start))
-        objective = self.row(model, OBJECTIVES, start)
+        kinds = ("affine", "max", "pos") if booleans else OBJECTIVES
+        objective = self.row(model, kinds, start)
         objective = replace(objective, limit=0.0)
         objective = self._with_costs(model, objective, rule, booleans)
         if self.chance(0.15):
@@ -429,6 +437,17 @@ def _times(piece: Piece, factor: float) -> Piece:
         w=factor * piece.w,
         y=factor * piece.y,
         yx=factor * piece.yx,
+    )
+
+
+def _without_signs(piece: Piece) -> Piece:
+    return replace(
+        piece,
+        constant=abs(piece.constant),
+        x=np.abs(piece.x),
+        w=0 * piece.w,
+        y=np.abs(piece.y),
+        yx=np.abs(piece.yx),
     )
 
 

@@ -76,7 +76,10 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Minimise (or maximise minus) the worst case of the objective."""
+    """Minimise (or maximise minus) the worst case of the objective.
+
+    `total` is what x sums to, if anything; `declared` whether its sign is written.
+    """
 
     seed: int
     keys: tuple[Key, ...]
@@ -90,6 +93,7 @@ class Model:
     maximise: bool = False
     total: float | None = None
     twist: str = "plain"
+    declared: bool = False
 
     @property
     def region(self) -> Product:

@@ -18,6 +18,8 @@ from .model import Flat, Model, Row, flat, rule_signs
 
 #: Rounds of cutting planes before the oracle says it does not know.
 ROUNDS = 60
+#: Where decisions end that nothing else bounds.
+FAR = 1e4
 #: Directions in which the worst case of a Euclidean norm is sought.
 DIRECTIONS = 24
 
@@ -87,13 +89,15 @@ class Oracle:
     def __init__(self, model: Model) -> None:
         self.model, self.region = model, model.region
         self.rows = [*model.rows, *rule_signs(model)]
-        self._flats: dict[int, list[Flat]] = {}
+        # The row is kept too, so that its id is not given to another.
+        self._flats: dict[int, tuple[Row, list[Flat]]] = {}
 
     def flats(self, row: Row) -> list[Flat]:
         """The pieces of a row over the whole decision."""
         if id(row) not in self._flats:
-            self._flats[id(row)] = [flat(self.model, piece) for piece in row.pieces]
-        return self._flats[id(row)]
+            pieces = [flat(self.model, piece) for piece in row.pieces]
+            self._flats[id(row)] = row, pieces
+        return self._flats[id(row)][1]
 
     def worst(self, row: Row, decision: np.ndarray) -> Worst:
         """The worst case of a row (less its limit) over the region."""
@@ -177,7 +181,7 @@ class Oracle:
                 mine += self._cuts(row, decision)
         for _ in range(ROUNDS):
             status, bound, decision = self._master(rows, cuts, z)
-            if status != "optimal":
+            if status not in ("optimal", "far"):
                 return Best(status, bound)
             scale = max(abs(bound), 1e-2)
             if enough is not None and bound >= enough - 2e-6 * scale:
@@ -186,7 +190,7 @@ class Oracle:
             top = worst[0].value
             kept = all(w.value <= 1e-7 * max(w.size, 1e-3) for w in worst[1:])
             if kept and top - bound <= 2e-6 * max(scale, worst[0].size):
-                return Best("optimal", bound)
+                return Best("unbounded" if status == "far" else "optimal", bound)
             for mine, row in zip(cuts, rows, strict=True):
                 mine += self._cuts(row, decision)
         return Best("unknown", np.nan)
@@ -207,7 +211,8 @@ class Oracle:
         """The best decision if only the outcomes so far could happen."""
         model = self.model
         decision, top = cp.Variable(self._width), cp.Variable()
-        constraints = []
+        # Few outcomes leave much open, which more of them will close.
+        constraints = [decision >= -FAR, decision <= FAR]
         low, high = np.isfinite(model.lower), np.isfinite(model.upper)
         x = decision[: model.n]
         if low.any():
@@ -227,10 +232,12 @@ class Oracle:
                 problem.solve(solver=solver)
             except cp.SolverError:
                 continue
+            if problem.status == "optimal" and problem.value < -FAR / 100:
+                return "far", float(problem.value), np.array(decision.value)
             if problem.status == "optimal":
                 return "optimal", float(problem.value), np.array(decision.value)
-            if problem.status in ("infeasible", "unbounded"):
-                return problem.status, np.nan, None
+            if problem.status == "infeasible":
+                return "infeasible", np.nan, None
             break
         return "unknown", np.nan, None
 

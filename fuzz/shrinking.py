@@ -10,7 +10,7 @@ import numpy as np
 from .model import Key, Model, Piece, Row
 
 #: Models tried before the smallest so far is taken.
-MOST_TRIES = 150
+MOST_TRIES = 80
 
 
 def shrink(model: Model, fails: Callable[[Model], bool], tries: int = MOST_TRIES) -> Model:

@@ -48,7 +48,8 @@ def written(model: Model) -> str:
         pairs.append(f"({joined}): U{k}" if len(names[k]) > 1 else f"{joined}: U{k}")
         if key.through != "value":
             named.append(f'"{", ".join(names[k])}": U{k}')
-    lines.append(f'x = cp.Variable({model.n}, name="x")')
+    sign = ", nonneg=True" if model.declared else ""
+    lines.append(f'x = cp.Variable({model.n}, name="x"{sign})')
     if model.booleans:
         lines.append(f'z = cp.Variable({model.booleans}, boolean=True, name="z")')
     if model.rule is not None:

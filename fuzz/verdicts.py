@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,13 +29,14 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What became of one model."""
+    """What became of one model; `smallest` is of a smaller one with the same fault."""
 
     model: Model
     outcome: str
     verdicts: tuple[Verdict, ...]
     arrivals: tuple[Arrival, ...]
     best: Best | None = None
+    smallest: Report | None = None
 
 
 def examine(model: Model, told: Model | None = None) -> Report:
@@ -154,6 +155,8 @@ def _agree(model, arrivals, decided, scale):
 
 def _optimal(oracle, arrivals, decided, taken, worst, scale, faults):
     """Hold objectives and statuses against the best there is."""
+    if oracle.model.twist == "unbounded set":
+        return Best("unknown", np.nan)  # the oracle's own set ends somewhere
     start = list(taken.values())
     best = oracle.best(start, min((worst[a.road].value for a in decided), default=None))
     if best.status == "unknown":
@@ -193,8 +196,3 @@ def again(model: Model, report: Report) -> bool:
     """Whether a model has one of the faults of a report."""
     kinds = {verdict.kind for verdict in report.verdicts}
     return any(verdict.kind in kinds for verdict in examine(model).verdicts)
-
-
-def renamed(report: Report, model: Model) -> Report:
-    """The report of a smaller model in place of the first."""
-    return replace(report, model=model)
