@@ -14,37 +14,65 @@ from sublevel.models import nets
 
 FOLDER = Path(__file__).resolve().parents[1] / "reference"
 
+#: The pages in the order in which a datum meets what is on them.
 PAGES = {
-    "loss_set": ("Estimator", [sl.LossSet, sl.SharedModel, sl.ModelBlocks]),
+    "predictions": ("Predictions", sl.predictions),
     "losses": ("Losses", sl.losses),
     "guarantees": ("Guarantees", sl.guarantees),
-    "theory": ("Theory", sl.theory),
     "sets": ("Sets", sl.sets),
+    "loss_set": ("Estimator", [sl.LossSet, sl.SharedModel, sl.ModelBlocks]),
     "robust": ("Robust problems", sl.robust),
-    "models": ("Models", sl.models),
-    "nets": ("Networks", nets),
-    "baselines": ("Baselines", sl.baselines),
     "evaluation": ("Evaluation", [sl.evaluate, Comparison]),
     "drift": (
         "After deployment",
         [sl.drift.Monitor, sl.drift.Adaptive, sl.diagnose],
     ),
-    "predictions": ("Predictions", sl.predictions),
+    "models": ("Models", sl.models),
+    "nets": ("Networks", nets),
+    "baselines": ("Baselines", sl.baselines),
+    "theory": ("Theory", sl.theory),
     "plots": ("Plots", sl.plots),
     "errors": ("Errors and warnings", sl.errors),
 }
-#: Base classes that are parts of one class, without a page of their own.
-PARTS = ("Calibrates", "Settles", "Judged")
+#: Names that come first on their page, in this order; the others follow by alphabet.
+FIRST = {
+    sl.guarantees: ("Marginal", "PAC", "Mondrian", "Weighted", "CVPlus", "Certificate"),
+    sl.robust: (
+        "Uncertain",
+        "affine_rule",
+        "Reaction",
+        "RobustProblem",
+        "Cuts",
+        "Oracle",
+        "Policy",
+        "Decision",
+        "Decisions",
+        "Audit",
+        "Audits",
+        "Evaluation",
+        "CertifiedCost",
+        "LargestBudget",
+        "SavedPolicy",
+        "load_policy",
+        "Solver",
+        "Clarabel",
+        "ProgramData",
+        "Solutions",
+    ),
+}
 SECTION = re.compile(r"^(?P<title>[A-Z][\w ]+)\n-{3,}$", re.M)
 
 
 def public(module):
-    """Public classes and functions of a module, in alphabetical order."""
+    """Public classes and functions of a module, those met first on the road first."""
     names = getattr(module, "__all__", None)
     if names is None:
         names = [n for n, v in vars(module).items() if v.__class__ is type]
         names = [n for n in names if getattr(module, n).__module__ == module.__name__]
-    values = [getattr(module, name) for name in sorted(names, key=str.lower)]
+    first = FIRST.get(module, ())
+    ranks = {name: rank for rank, name in enumerate(first)}
+    order = sorted(names, key=lambda name: (ranks.get(name, len(first)), name.lower()))
+    values = [getattr(module, name) for name in order]
     return [v for v in values if inspect.isclass(v) or inspect.isfunction(v)]
 
 
@@ -66,11 +94,8 @@ def entry(value):
     yield body(value)
     if not inspect.isclass(value):
         return
-    # A class may be written in several files; these are its own methods all the same.
-    own = [value, *(base for base in value.__mro__[1:] if base.__name__ in PARTS)]
-    others = [base for base in value.__mro__ if base not in own]
-    methods = {name: m for part in reversed(own) for name, m in vars(part).items()}
-    for name, method in methods.items():
+    others = value.__mro__[1:]
+    for name, method in vars(value).items():
         described = inspect.isfunction(method) and method.__doc__
         # What a base class already promises is on the page of the base class.
         inherited = any(hasattr(base, name) for base in others)

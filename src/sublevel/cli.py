@@ -1,118 +1,30 @@
-"""The command line: `sublevel demo` and `sublevel reproduce`."""
+"""The `sublevel` command. What it does is in the package `reproduction`."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
+import sys
 
-from .errors import MissingExtra, SublevelError
-
-try:
-    import typer
-except ImportError as error:
-    raise MissingExtra(
-        "The sublevel command needs typer, rich, jinja2 and matplotlib, which are not "
-        "installed. Install them with `pip install 'sublevel[report]'`."
-    ) from error
-
-app = typer.Typer(add_completion=False, no_args_is_help=True)
-#: What a shell gets after Ctrl-C.
-INTERRUPTED = 130
-
-
-@app.callback()
-def main() -> None:
-    """Calibrated uncertainty sets from any model and its loss."""
-
-
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the reports.")] = Path(
-        "build/demo"
+#: What may be missing, and what to say then.
+MISSING = {
+    "reproduction": (
+        "The sublevel command needs the package reproduction, which comes with "
+        "sublevel and is not here. Install both with "
+        "`pip install --force-reinstall 'sublevel[report,torch]'`."
     ),
-    seed: Annotated[int, typer.Option(help="Seed of the made-up data.")] = 0,
-    problem: Annotated[
-        str | None,
-        typer.Option(help="One of newsvendor, portfolio, shortest-path."),
-    ] = None,
-) -> None:
-    """Calibrate models; show what was promised, decided, and what happened."""
-    from . import demo as demonstration
-
-    start = time.perf_counter()
-    with _one_sentence():
-        paths = []
-        if problem is None:
-            facts = demonstration.collect(seed)
-            demonstration.show(facts)
-            paths = demonstration.write(facts, out)
-            typer.echo("\nFrom sets to decisions, on one problem of the paper.\n")
-        problem, folder = problem or "portfolio", out / (problem or "portfolio")
-        paths += demonstration.show_problem(problem, seed, folder, typer.echo)
-    _wrote(paths, start)
+    "typer": (
+        "The sublevel command needs typer, which is not installed. Install it with "
+        "`pip install 'sublevel[report,torch]'`."
+    ),
+}
 
 
-@app.command()
-def reproduce(
-    problem: Annotated[
-        str, typer.Argument(help="newsvendor, portfolio, shortest-path or all.")
-    ],
-    quick: Annotated[
-        bool,
-        typer.Option("--quick/--full", help="3 seeds in minutes, or 20 in an hour."),
-    ] = True,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
-    out: Annotated[
-        Path, typer.Option(help="Folder for the report and the finished cells.")
-    ] = Path("build/reproduce"),
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to use instead.")
-    ] = None,
-) -> None:
-    """Run the paper's experiments again; show published numbers beside ours."""
-    from . import experiments, report
-    from .experiments.progress import progress
-
-    start = time.perf_counter()
-    with _one_sentence():
-        extent = experiments.EXTENTS["quick" if quick else "full"]
-        problems = experiments.problems_of(problem)
-        experiments.require_packages(problems)
-        cells = list(experiments.cells_of(problems, extent))
-        folder = experiments.open_folder(out, extent)
-        with progress(cells) as tell:
-            failures = experiments.run_all(cells, folder, jobs, scheduler, tell)
-        experiments.require_all(failures)
-        facts = experiments.collect(cells, folder, extent)
-        paths = report.write(facts, out)
-    for line in report.digest(facts):
-        typer.echo(line)
-    _wrote(paths, start)
-
-
-@contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Say what went wrong and the way out, without a traceback."""
+def app() -> None:
+    """Run the command, or say in a sentence what to install for it."""
     try:
-        yield
-    except SublevelError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
-    except OSError as error:
-        typer.echo(f"{error}. Give another folder with --out.", err=True)
-        raise typer.Exit(1) from error
-    except KeyboardInterrupt as error:
-        typer.echo(
-            "Interrupted. What is finished is kept: the same command goes on from "
-            "there.",
-            err=True,
-        )
-        raise typer.Exit(INTERRUPTED) from error
-
-
-def _wrote(paths: list[Path], start: float) -> None:
-    seconds = time.perf_counter() - start
-    typer.echo(f"\nWrote {', '.join(map(str, paths))} in {seconds:.0f} s.")
+        from reproduction.commands import app as command
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package not in MISSING:
+            raise
+        sys.exit(MISSING[package])
+    command(prog_name="sublevel")

@@ -24,6 +24,8 @@ class WholeFolds(CVPlus):
             scores[: len(scores) // self.n_splits * self.n_splits], alpha
         )
 
+    settling = None  # it is about whole folds only
+
 
 @pytest.mark.parametrize("alpha", [0.1, 0.05, 0.01])
 @pytest.mark.parametrize("splits", [2, 5, 10])
@@ -68,6 +70,9 @@ class EqualWeights(Weighted):
     def calibrate(self, scores, alpha, X=None):
         return super().calibrate(scores, alpha, np.ones((len(scores), 1)))
 
+    def settling(self, sample_size, alpha, X=None):
+        return super().settling(sample_size, alpha, np.ones((sample_size, 1)))
+
     def promise(self, scores, budget, X=None, deployment=None):
         X = np.ones((len(scores), 1))
         return super().promise(scores, budget, X, deployment=X[:3])
@@ -91,3 +96,17 @@ class Careless(Marginal):
 def test_a_careless_guarantee_is_caught():
     with pytest.raises(ContractBroken, match="the level calibrated for"):
         check_guarantee(Careless())
+
+
+@dataclass(frozen=True)
+class Hasty(Marginal):
+    """It takes one score too few to settle the budget."""
+
+    def settling(self, sample_size, alpha, X=None):
+        allowed = sample_size - self.rank(sample_size, alpha)
+        return lambda scores, floor: np.sum(scores > floor) >= allowed
+
+
+def test_a_hasty_guarantee_is_caught():
+    with pytest.raises(ContractBroken, match="scores that settle the budget give it"):
+        check_guarantee(Hasty())

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 # jinja2 is not here: OSQP, which CVXPY imports, brings it.
-OPTIONAL = ["torch", "matplotlib", "typer", "rich", "lightgbm", "dask", "pyomo"]
+OPTIONAL = ["torch", "matplotlib", "typer", "lightgbm", "dask", "pyomo", "reproduction"]
 
 PROGRAM = """
 import sys

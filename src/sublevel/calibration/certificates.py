@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, isinf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..checks import Array
-from ..guarantees import Calibrated, Certificate
+from ..guarantees import PAC, Calibrated, Calibration, Certificate
+from .given_decided import share_of_start
+from .on_grid import OnGrid
 
 if TYPE_CHECKING:
     from .request import Request
 
 #: What is counted, where contexts may be left without a decision, and where not.
-EVENT = "a promise is broken, rather than kept or no decision taken,"
 ALWAYS = "the decision breaks a constraint or costs more than certified"
+EVENT = (
+    f"{ALWAYS} (a policy that breaks neither, or takes no decision, keeps its promise)"
+)
+TAKEN = (
+    "among the decisions that are taken, one breaks a constraint or costs more than "
+    "certified"
+)
 #: What "risk" controls in place of a probability.
 MISS = "the worst miss of a promise, relative and capped at 1,"
 
@@ -49,7 +56,7 @@ def decision_certificate(
     may_abstain : whether another draw of the same size may have nothing to certify
     """
     delta, alpha = request.delta, request.alpha
-    needed = request.order.minimum_sample_size(alpha)
+    needed = _needed(request)
     method = "given_decided" if request.given_decided else request.method
     note = "" if not isinf(level) else _why_infinite(size, needed, request, acts)
     return Certificate(
@@ -76,45 +83,47 @@ def decision_certificate(
     )
 
 
+def _needed(request: Request) -> int:
+    """The fewest points, or decisions taken, that give a finite level."""
+    order = request.order
+    if request.given_decided and isinstance(order, PAC):
+        order = share_of_start(order)
+    return order.minimum_sample_size(request.alpha)
+
+
 def _event(request: Request, acts: bool) -> str:
     if request.method == "risk":
         return MISS
     if request.given_decided:
-        return (
-            "a decision that is taken breaks a constraint or costs more than certified"
-        )
+        return TAKEN
     return ALWAYS if acts else EVENT
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionCalibration:
-    """Another guarantee's calibration, with a certificate about decisions."""
+def about_decisions(at: OnGrid, acts: bool, may_abstain: bool) -> Calibrated:
+    """A guarantee's calibration, speaking of decisions: what is scored are envelopes.
 
-    inner: Calibrated
-    certificate: Certificate
+    Parameters
+    ----------
+    acts, may_abstain : as for `decision_certificate`
+    """
 
-    @property
-    def budget(self) -> Any:
-        """The level, or one for each group."""
-        return self.inner.budget
+    def reworded(certificate: Certificate) -> Certificate:
+        doubtful = may_abstain and certificate.confidence is None
+        return replace(
+            certificate,
+            guarantee=f"DecisionAware, {certificate.guarantee}",
+            assumptions=(*certificate.assumptions, RULE, PROMISES),
+            reference=f"Envelope scores of decisions; {certificate.reference}",
+            event=ALWAYS if acts else EVENT,
+            holds=certificate.holds or (ABSTAINS if doubtful else ""),
+            beta_law=False,
+            groups=tuple((name, reworded(each)) for name, each in certificate.groups),
+        )
 
-    def at(self, X: Any, n: int) -> Array:
-        """The level at each of the n rows of X, shape (n,)."""
-        return self.inner.at(X, n)
-
-
-def reworded(calibration: Calibrated, acts: bool) -> Calibrated:
-    """The same, speaking of decisions: what is scored are their envelopes."""
-    certificate = calibration.certificate
-    about = replace(
-        certificate,
-        guarantee=f"DecisionAware, {certificate.guarantee}",
-        assumptions=(*certificate.assumptions, RULE, PROMISES),
-        reference=f"Envelope scores of decisions; {certificate.reference}",
-        event=ALWAYS if acts else EVENT,
-        beta_law=False,
-    )
-    return DecisionCalibration(calibration, about)
+    about = at.with_certificate(reworded(at.certificate))
+    if isinstance(at.inner, Calibration):
+        return Calibration(about.certificate.budget, about.certificate)
+    return about
 
 
 def with_sentence(certificate: Certificate, sentence: str) -> Certificate:

@@ -118,7 +118,7 @@ def _waves(
 
 
 def pass_in_sequence(levels: Iterable[float], passes: Callable[[float], bool]) -> float:
-    """Fixed-sequence testing: the last level before a test fails; inf if the first does.
+    """Fixed-sequence testing: the last level before a test fails; inf if there is none.
 
     Levels are tested from the top down. The order is fixed in advance, so a false pass
     needs the first bad level to pass, and no price is paid for testing many

@@ -8,9 +8,9 @@ early gives a level higher than necessary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import asinh, ceil, log, sinh
+from math import asinh, ceil, isinf, log, sinh
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,13 @@ class Geometric:
                 return
             at -= 1
 
+    def up(self, value: float) -> float:
+        """The least level that is no less than a value; 0 and below as they are."""
+        if value <= 0 or isinf(value):
+            return value
+        start = ceil(log(value) / log(self.ratio))
+        return _least_from(value, start, lambda at: self.ratio**at)
+
 
 @dataclass(frozen=True)
 class Signed:
@@ -78,6 +85,13 @@ class Signed:
                 return
             at -= 1
 
+    def up(self, value: float) -> float:
+        """The least level that is no less than a value."""
+        if isinf(value):
+            return value
+        start = ceil(asinh(value) / self.step)
+        return _least_from(value, start, lambda at: sinh(at * self.step))
+
 
 @dataclass(frozen=True)
 class Given:
@@ -90,8 +104,22 @@ class Given:
         del scores
         return iter(sorted(self.levels, reverse=True))
 
+    def up(self, value: float) -> float:
+        """The least level that is no less than a value; above all, the value itself."""
+        return min((level for level in self.levels if level >= value), default=value)
+
 
 Levels = Geometric | Signed | Given
+
+
+def _least_from(value: float, start: int, level: Callable[[int], float]) -> float:
+    """The least level that is no less than a value; the start may be a little off."""
+    at = start
+    while level(at) < value:
+        at += 1
+    while level(at - 1) >= value:
+        at -= 1
+    return level(at)
 
 
 def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:

@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from ..checks import require_level
 from ..errors import InvalidParameter
-from ..guarantees import PAC, Guarantee, Marginal, OrderStatistic, get
+from ..guarantees import PAC, CrossFitting, Guarantee, Marginal, get
+from ..guarantees.faces import takes_components
 
 METHODS = ("envelope", "learn-then-test", "risk")
 #: Confidence deficit of tests in sequence where none is given.
@@ -37,15 +38,27 @@ class Request:
     given_decided: bool = False
 
     @property
-    def delta(self) -> float | None:
-        """Confidence deficit, where the promise has one."""
-        if isinstance(self.guarantee, PAC):
-            return self.guarantee.delta
-        tested = self.method == "learn-then-test" or self.given_decided
-        return DELTA if tested else None
+    def is_tested(self) -> bool:
+        """Whether levels are tested one after another."""
+        return self.method == "learn-then-test" or self.given_decided
 
     @property
-    def order(self) -> OrderStatistic:
+    def is_plain(self) -> bool:
+        """Whether one level for all is read off by counting, marginally or with delta.
+
+        Everything else, a class derived from these included, is asked itself.
+        """
+        return _is_plain(self.guarantee)
+
+    @property
+    def delta(self) -> float | None:
+        """Confidence deficit of a plain promise, where it has one."""
+        if isinstance(self.guarantee, PAC):
+            return self.guarantee.delta
+        return DELTA if self.is_tested else None
+
+    @property
+    def order(self) -> Marginal | PAC:
         """How many points may lie above the level, for tests and for sizes."""
         return Marginal() if self.delta is None else PAC(self.delta)
 
@@ -69,14 +82,15 @@ def read_request(
     promise = get(guarantee)
     if delta is not None:
         require_level(owner, delta=delta)
-        if not isinstance(promise, Marginal):
+        if promise != Marginal():
             raise InvalidParameter(
                 f"{owner}(delta=...) is short for guarantee=PAC(delta), and must not "
                 f"come with another guarantee, got {promise!r}."
             )
         promise = PAC(delta)
-    plain = isinstance(promise, Marginal | PAC)
-    if method == "risk" and not isinstance(promise, Marginal):
+    _require_scores(owner, promise)
+    plain = _is_plain(promise)
+    if method == "risk" and promise != Marginal():
         raise InvalidParameter(
             f"{owner}(method='risk') controls an expectation, on average over "
             f"calibrations, and takes no delta and no other guarantee, got {promise!r}."
@@ -84,8 +98,8 @@ def read_request(
     if (method == "learn-then-test" or given_decided) and not plain:
         what = "given_decided=True" if given_decided else "method='learn-then-test'"
         raise InvalidParameter(
-            f"{owner}({what}) tests levels one after another with confidence 1 - delta, "
-            f"and goes with guarantee=PAC(delta) only, got {promise!r}."
+            f"{owner}({what}) tests levels one after another with confidence "
+            f"1 - delta, and goes with guarantee=PAC(delta) only, got {promise!r}."
         )
     if given_decided and method != "envelope":
         raise InvalidParameter(
@@ -102,3 +116,20 @@ def read_request(
             f"{owner}(given_decided=...) must be True or False, got {given_decided!r}."
         )
     return Request(owner, alpha, promise, method, grid, given_decided)
+
+
+def _is_plain(promise: Guarantee) -> bool:
+    # Equality of dataclasses is also one of classes.
+    return promise == Marginal() or (
+        isinstance(promise, PAC) and promise == PAC(promise.delta)
+    )
+
+
+def _require_scores(owner: str, promise: Guarantee) -> None:
+    """Decisions have one score each, by the model as it is."""
+    if isinstance(promise, CrossFitting) or takes_components(promise):
+        raise InvalidParameter(
+            f"{owner}(guarantee=...) must calibrate on one score for each outcome set "
+            f"aside, got {promise!r}. Give it to LossSet.calibrate, or use Marginal, "
+            "PAC, Mondrian or Weighted."
+        )

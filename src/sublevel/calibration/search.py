@@ -10,19 +10,17 @@ could not be computed counts as a violation.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..checks import Array
+from ..errors import InfiniteBudget
 from ..guarantees import PAC, Calibrated, Calibration
-
-try:
-    from ..guarantees import is_settled
-except ImportError:
-    is_settled = lambda *a: False
-from .certificates import decision_certificate, reworded
+from ..guarantees.faces import settling
+from .certificates import about_decisions, decision_certificate
 from .envelope import (
     Enough,
     Flags,
@@ -31,11 +29,10 @@ from .envelope import (
     pass_in_sequence,
     risk_level,
 )
+from .given_decided import count_scouts, lowest_level
 from .levels import Levels
+from .on_grid import OnGrid
 from .request import DELTA, Request
-
-#: Sequences of tests that a promise about decisions taken may start from.
-STARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +106,12 @@ class Search:
 
     def calibrate(self, request: Request, X: Any) -> Calibrated:
         """The level asked for, at every context, and its certificate."""
-        if request.method == "envelope" and not request.given_decided:
-            if request.guarantee != request.order:
-                return self._by_guarantee(request, X)
-        level = self._level(request)
+        if not request.is_plain:
+            return self._by_guarantee(request, X)
+        points, scouts = self.points, self._scouts(request)
+        level = self._level(request, scouts)
         certificate = decision_certificate(
-            level, request, self.size, self.points.has_fallback, self._may_abstain
+            level, request, self.size - scouts, points.has_fallback, self.may_abstain
         )
         return Calibration(level, certificate)
 
@@ -133,26 +130,35 @@ class Search:
         )
 
     @property
-    def _may_abstain(self) -> bool:
-        """Whether data alone may leave nothing to certify."""
-        finite_top = self.points.has_fallback and not self.endless
-        return finite_top or bool(self.lost.any())
+    def may_abstain(self) -> bool:
+        """Whether data alone, not only their number, may leave nothing to certify."""
+        return self.points.has_fallback or bool(np.isinf(self.points.scores).any())
 
     def _by_guarantee(self, request: Request, X: Any) -> Calibrated:
         """Whatever the guarantee makes of the envelope scores."""
         promise, alpha = request.guarantee, request.alpha
-        scores = self.envelope(
-            lambda envelope, floor: is_settled(promise, envelope, floor, alpha, X)
-        )
-        return reworded(promise.calibrate(scores, alpha, X), self.points.has_fallback)
+        scores = self.envelope(settling(promise, self.size, alpha, X))
+        with warnings.catch_warnings():
+            # Whoever asked for decisions is warned in words about decisions.
+            warnings.simplefilter("ignore", InfiniteBudget)
+            calibration = promise.calibrate(scores, alpha, X)
+        floor = float(scores.min())
+        at = OnGrid(calibration, self.levels, floor, calibration.certificate)
+        return about_decisions(at, self.points.has_fallback, self.may_abstain)
 
-    def _level(self, request: Request) -> float:
+    def _scouts(self, request: Request) -> int:
+        """How many points, the first, choose the grid and are not counted."""
+        if not (request.given_decided and self.endless):
+            return 0
+        return count_scouts(self.size)
+
+    def _level(self, request: Request, scouts: int) -> float:
+        if request.given_decided:
+            return self._given_decided(request, scouts)
         rank = request.order.rank(self.size, request.alpha)
         if rank is None:
             return np.inf
         allowed = self.size - rank
-        if request.given_decided:
-            return self._given_decided(request)
         if request.method == "learn-then-test":
             return self._tested(allowed)
         if request.method == "risk":
@@ -181,42 +187,24 @@ class Search:
             np.where(self.lost, above, 0.0),
         )
 
-    def _given_decided(self, request: Request) -> float:
-        """The lowest level reached from any of the starts, each with its share of delta.
+    def _given_decided(self, request: Request, scouts: int) -> float:
+        """The lowest level at which decisions that are taken keep their word."""
+        chosen_by = self.points.scores[:scouts] if scouts else self.points.scores
+        grid = list(self.levels.downwards(chosen_by))
+        rows = np.arange(scouts, self.size)
 
-        At each level the violations among the decisions taken are tested; at the very
-        top hardly any may be, so sequences start further down as well.
-        """
-        grid = list(self.levels.downwards(self.points.scores))
-        starts = np.unique(np.linspace(0, len(grid) - 1, STARTS).astype(int))
-        share = PAC((request.delta or DELTA) / len(starts))
-        seen: dict[float, tuple[int, int]] = {}
+        def count(level: float) -> tuple[int, int]:
+            looks = self.points.look(np.full(len(rows), level), rows)
+            # A decision that exists and could not be computed is one not kept.
+            taken = looks.decided | np.isposinf(looks.miss)
+            return int(np.sum(looks.miss > 0)), int(np.sum(taken))
 
-        def passes(level: float) -> bool:
-            if level not in seen:
-                looks = self._everywhere(level)
-                broken = int(np.sum(looks.miss > 0))
-                taken = int(np.sum(looks.decided | np.isposinf(looks.miss)))
-                seen[level] = broken, taken
-            broken, taken = seen[level]
-            if not taken:
-                return False
-            rank = share.rank(taken, request.alpha)
-            return rank is not None and broken <= taken - rank
-
-        reached = [pass_in_sequence(grid[start:], passes) for start in starts.tolist()]
-        return float(min(reached))
+        return lowest_level(grid, count, request.alpha, PAC(request.delta or DELTA))
 
     def _at(self, level: float) -> Looks:
         """What happens at a level; nothing is missed where nothing can be."""
-        rows = np.flatnonzero((self.points.scores > level) | ~self.safe)
-        return self._looked(level, rows)
-
-    def _everywhere(self, level: float) -> Looks:
-        return self._looked(level, np.arange(self.size))
-
-    def _looked(self, level: float, rows: Rows) -> Looks:
         miss, decided = np.full(self.size, -np.inf), np.zeros(self.size, dtype=bool)
+        rows = np.flatnonzero((self.points.scores > level) | ~self.safe)
         if rows.size:
             looks = self.points.look(np.full(len(rows), level), rows)
             miss[rows], decided[rows] = looks.miss, looks.decided

@@ -91,10 +91,10 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
     pins = pinned(program)
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
     data = fill(without(program, pins), slots, {})
-    status = "solver_failed"
+    status, before = "solver_failed", ""
     for effort in range(3):
         solved = Clarabel(effort).solve(data)
-        status = STATUSES[int(solved.status[0])]
+        before, status = status, STATUSES[int(solved.status[0])]
         if status == "optimal":
             x = np.empty(program.width)
             x[keep], x[pins.columns] = solved.x[0], pins.values
@@ -103,6 +103,9 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
                 variable.save_value(entries.reshape(variable.shape, order="F"))
             bound = np.nan if solved.bound is None else float(solved.bound[0])
             return Solved(status, float(solved.objective[0]), bound)
+        if status == before != "solver_failed":
+            # That there is no solution is believed when it is said twice.
+            break
     return Solved(status, np.nan, np.nan)
 
 

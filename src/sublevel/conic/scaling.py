@@ -20,6 +20,7 @@ the context alone, never on its neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -27,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .program import ConeProgram, Indices, ProgramData, rows_of, whole
+from .program import ConeProgram, Indices, ProgramData, Varying, rows_of, whole
 
 #: Numbers between one over this and this are left as they are.
 ORDINARY = 64.0
@@ -87,13 +88,16 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     what it adds up to small, shape (n,).
     """
     layout = layout_of(data.program)
-    A, b = np.abs(layout.without_noise(data.A.rows())), np.abs(data.b.rows())
-    q = np.abs(data.q.rows()[:, :-1])
-    sizes = [layout.row_max(A), layout.column_max(A), b, _largest(q)]
-    odd = ((A < SMALL) & (A > 0)).any(axis=1)
-    for size in sizes:
-        odd |= ((size > ORDINARY) | ((size < 1 / ORDINARY) & (size > 0))).any(axis=1)
-    return np.asarray(odd)
+    odd = np.zeros(len(data), dtype=bool)
+    costs = [c.max(axis=1, keepdims=True, initial=0.0) for c in _entries(data.q, 1)]
+    for sizes in (*layout.largest(data.A), *_entries(data.b), np.maximum(*costs)):
+        far = (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
+        odd |= far.any(axis=1)
+    small = [((sizes < SMALL) & (sizes > 0)).any() for sizes in _entries(data.A)]
+    if any(small):
+        A = np.abs(layout.without_noise(data.A.rows()))
+        odd |= ((A < SMALL) & (A > 0)).any(axis=1)
+    return odd
 
 
 def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
@@ -175,13 +179,24 @@ class Layout:
         column = self._by_column.largest(size)[:, self._column_of_entry]
         return np.where(size < NOISE * np.minimum(row, column), 0.0, A)
 
-    def row_max(self, A: Array) -> Array:
-        """Largest entry of each row, shape (n, rows)."""
-        return self._rows.largest(A)
-
-    def column_max(self, A: Array) -> Array:
-        """Largest entry of each column, shape (n, nx)."""
-        return self._by_column.largest(A)
+    def largest(self, A: Varying) -> Iterator[Array]:
+        """Largest entries of rows and of columns: of shape (n, some) where some entry
+        varies, (1, others) elsewhere.
+        """
+        constant = np.abs(A.base)
+        constant[A.where] = 0.0
+        for groups, of_entry in (
+            (self._rows, self._row_of_entry),
+            (self._by_column, self._column_of_entry),
+        ):
+            fixed = groups.largest(constant[None])
+            moving = _Groups(of_entry[A.where], groups.size)
+            hit = np.zeros(groups.size, dtype=bool)
+            hit[of_entry[A.where]] = True
+            yield fixed[:, ~hit]
+            if hit.any():
+                values = moving.largest(np.abs(A.values))[:, hit]
+                yield np.maximum(values, fixed[:, hit])
 
     def row_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of each group of rows, shape (n, groups)."""
@@ -259,8 +274,14 @@ def _over(total: Array, count: Array) -> Array:
     return np.asarray(total / np.where(count > 0, count, 1.0))
 
 
-def _largest(values: Array) -> Array:
-    return np.asarray(values.max(axis=1, keepdims=True, initial=0.0))
+def _entries(block: Varying, last: int = 0) -> Iterator[Array]:
+    """Sizes of a block's entries, those that vary apart; without the `last` ones."""
+    kept = block.where < len(block.base) - last
+    fixed = np.ones(len(block.base), dtype=bool)
+    fixed[block.where] = False
+    fixed[len(block.base) - last :] = False
+    yield np.abs(block.base[fixed])[None]
+    yield np.abs(block.values[:, kept])
 
 
 def _row_mean(values: Array, weights: Array) -> Array:

@@ -36,6 +36,8 @@ _EXHAUSTED = (
 )
 #: What a careful solve aims at, and the residuals and gap at which it is content.
 AIM, CONTENT = 1e-11, 1e-8
+#: What it can tell apart, in its own units.
+RESOLVED = 1e-10
 
 #: Numbers that are turned into lists at a time: lists take four times the memory.
 BLOCK = 200_000
@@ -51,13 +53,16 @@ class Solutions:
     x : array of shape (n, nx), nan where there is none
     objective : array of shape (n,), in the user's sense
     bound : array of shape (n,), what no solution beats: the value of the dual, nan
-        where it is not known; None if it never is
+        where there is none; None if there never is
+    resolution : array of shape (n,), objectives that are nearer than this cannot be
+        told apart by the solver, in the user's units; None if it does not say
     """
 
     status: npt.NDArray[np.integer[Any]]
     x: Array
     objective: Array
     bound: Array | None = None
+    resolution: Array | None = None
 
 
 @runtime_checkable
@@ -109,7 +114,7 @@ class Clarabel:
         n, width = len(data), data.program.width
         status = np.full(n, FAILED)
         x, value = np.full((n, width), np.nan), np.full(n, np.nan)
-        bound = value.copy()
+        bound, resolution = value.copy(), np.zeros(n)
         usable = data.finite
         odd = extraordinary(data)
         for rows in (np.flatnonzero(usable & ~odd), np.flatnonzero(usable & odd)):
@@ -118,8 +123,11 @@ class Clarabel:
             part = self._solve(data.at(rows), bool(odd[rows[0]]))
             status[rows], x[rows] = part.status, part.x
             value[rows], bound[rows] = part.objective, part.bound
+            if part.resolution is not None:
+                resolution[rows] = part.resolution
         sign, offsets = data.program.sign, data.offsets
-        return Solutions(status, x, sign * (value + offsets), sign * (bound + offsets))
+        objective, bound = sign * (value + offsets), sign * (bound + offsets)
+        return Solutions(status, x, objective, bound, resolution)
 
     def _solve(self, data: ProgramData, odd: bool) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
@@ -154,6 +162,7 @@ def _in_units(data: ProgramData, scaling: Scaling | None, careful: bool) -> Solu
         scaling.points(solved.x),
         scaling.values(solved.objective),
         scaling.values(bound),
+        None if solved.resolution is None else scaling.values(solved.resolution),
     )
 
 
@@ -166,6 +175,8 @@ def _replace(solved: Solutions, rows: Indices, other: Solutions) -> None:
     solved.objective[at] = other.objective[good]
     if solved.bound is not None and other.bound is not None:
         solved.bound[at] = other.bound[good]
+    if solved.resolution is not None and other.resolution is not None:
+        solved.resolution[at] = other.resolution[good]
 
 
 def _run(data: ProgramData, careful: bool) -> Solutions:
@@ -224,7 +235,7 @@ def _carefully(data: ProgramData) -> Solutions:
             status[i] = OPTIMAL
         elif claims:
             status[i] = claims[0]
-    return Solutions(status, x, value, bound)
+    return Solutions(status, x, value, bound, np.full(len(data), RESOLVED))
 
 
 def _once(

@@ -4,7 +4,7 @@
 |-----------|-----------------------------------------------|---------------------|
 | Marginal  | on average over the calibration draw          | exchangeable data   |
 | PAC       | for this calibration, with confidence         | independent data    |
-| Mondrian  | within each group of contexts                 | enough of each      |
+| Mondrian  | within each group, which may overlap          | enough of each      |
 | Weighted  | where contexts have shifted                   | the density ratio   |
 | CVPlus    | when there is no data to set aside            | the folds' models   |
 
@@ -21,6 +21,7 @@ from .calibration import Calibrated, Calibration, GroupedCalibration, Guarantee
 from .certificate import Certificate
 from .choice import get
 from .cv_plus import CVPlus
+from .faces import CrossFitting, Settling
 from .marginal import Marginal
 from .mondrian import Mondrian
 from .order_statistic import OrderStatistic
@@ -35,11 +36,13 @@ __all__ = [
     "Calibration",
     "Certificate",
     "CostBound",
+    "CrossFitting",
     "GroupedCalibration",
     "Guarantee",
     "Marginal",
     "Mondrian",
     "OrderStatistic",
+    "Settling",
     "Weighted",
     "WeightedCalibration",
     "certify_cost",

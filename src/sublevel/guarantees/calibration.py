@@ -7,7 +7,6 @@ Every calibration answers to the same three names: `budget`, `certificate` and
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from ..checks import Array
 from ..errors import InfiniteBudget
 from .certificate import Certificate
-from .groups import Groups, read_labels
+from .groups import Groups, read_membership
 
 
 @runtime_checkable
@@ -94,14 +93,14 @@ class Calibration:
 
 @dataclass(frozen=True)
 class GroupedCalibration:
-    """One budget for each group of contexts.
+    """One budget for each group of contexts, which may overlap.
 
     Parameters
     ----------
-    groups : callable, str or int
-        How a context's group is read from X; see `Mondrian`.
+    groups : callable, str or int, or a list or dict of these
+        How a context's groups are read from X; see `Mondrian`.
     budgets : mapping from group to float
-        Loss level of each group seen in calibration.
+        Loss level of each group.
     certificates : mapping from group to Certificate
         What each of them promises.
     certificate : Certificate
@@ -131,13 +130,13 @@ class GroupedCalibration:
         return dict(self.budgets)
 
     def at(self, X: Any, n: int) -> Array:
-        """The budget of each row's group, shape (n,); inf for a group not calibrated.
+        """The largest budget of each row's groups, shape (n,).
 
-        A group without calibration scores has no promise but the trivial one, and an
-        infinite budget is the only one that keeps it.
+        A context in no group, or in one without calibration scores, has no promise but
+        the trivial one, and an infinite budget is the only one that keeps it.
         """
-        labels = read_labels("GroupedCalibration", self.groups, X, n)
-        return np.array([self.budgets.get(label, inf) for label in labels.tolist()])
+        membership = read_membership("GroupedCalibration", self.groups, X, n)
+        return membership.highest(self.budgets)
 
 
 def warn_if_infinite(certificate: Certificate) -> None:

@@ -6,7 +6,7 @@ how many scores it was read from. The certificate keeps all of that next to the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields
 from math import inf, isinf
 from textwrap import fill
@@ -19,6 +19,7 @@ from ..errors import InvalidParameter
 
 #: The event of guarantees that cover a constraint, and not the outcome itself.
 KEPT_ON_THE_SET = "a constraint kept on the whole set is violated"
+_GROUPS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,9 @@ class Certificate:
         When the promise holds, where `confidence` does not say it.
     measure : str
         How alpha measures the event: "with probability", or "is in expectation".
+    groups : tuple of (group, Certificate)
+        What each group of contexts is promised, where groups have promises of their
+        own.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class Certificate:
     event: str = "a new outcome leaves its set"
     holds: str = ""
     measure: str = "with probability"
+    groups: tuple[tuple[Hashable, Certificate], ...] = ()
 
     @property
     def is_finite(self) -> bool:
@@ -143,6 +148,8 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Every field as plain JSON values; infinities become "inf" and "-inf".
 
+        Names of groups that JSON does not have, such as dates, become words.
+
         Examples
         --------
         >>> import json
@@ -155,6 +162,10 @@ class Certificate:
         values["assumptions"] = list(self.assumptions)
         if isinf(self.budget):
             values["budget"] = str(self.budget)
+        values["groups"] = [
+            [name if isinstance(name, str | int | float) else str(name), each.to_dict()]
+            for name, each in self.groups
+        ]
         return values
 
     @classmethod
@@ -168,10 +179,13 @@ class Certificate:
         >>> Certificate.from_dict(certificate.to_dict()) == certificate
         True
         """
-        known = dict(values)
-        known["assumptions"] = tuple(known["assumptions"])
-        known["budget"] = float(known["budget"])
-        return cls(**known)
+        plain = dict(values)
+        plain["assumptions"] = tuple(plain["assumptions"])
+        plain["budget"] = float(plain["budget"])
+        plain["groups"] = tuple(
+            (name, cls.from_dict(each)) for name, each in plain.get("groups", ())
+        )
+        return cls(**plain)
 
     def __str__(self) -> str:
         return "\n".join([_claim(self), *(_row(*row) for row in _rows(self))])
@@ -199,6 +213,10 @@ def _rows(certificate: Certificate) -> list[tuple[str, str]]:
     if size:
         needed = f"{size} ({certificate.minimum_sample_size} needed)"
         rows.append(("calibration scores", needed))
+    for name, each in certificate.groups[:_GROUPS_SHOWN]:
+        rows.append((f"group {name!r}"[:20], _of_group(each)))
+    if len(certificate.groups) > _GROUPS_SHOWN:
+        rows.append(("", f"and {len(certificate.groups) - _GROUPS_SHOWN} more groups"))
     if certificate.heuristic:
         rows.append(("heuristic", "no theorem backs this level"))
     if rank is not None:
@@ -214,6 +232,14 @@ def _rows(certificate: Certificate) -> list[tuple[str, str]]:
     rows += [("assumption", sentence) for sentence in certificate.assumptions]
     rows.append(("reference", certificate.reference))
     return rows + ([("note", certificate.note)] if certificate.note else [])
+
+
+def _of_group(certificate: Certificate) -> str:
+    size, needed = certificate.sample_size, certificate.minimum_sample_size
+    return (
+        f"at most {certificate.alpha:.6g} at budget {certificate.budget:.6g}, from "
+        f"{size} scores ({needed} needed)"
+    )
 
 
 def _row(label: str, text: str) -> str:

@@ -96,10 +96,21 @@ class CVPlus(OrderStatistic):
                 f"{_way_out(int(sample_size), int(self.n_splits))}"
             )
 
+    def count_folds(self, sample_size: int) -> int:
+        """The number of folds that so many outcomes are split into.
+
+        Examples
+        --------
+        >>> from sublevel.guarantees import CVPlus
+        >>> CVPlus(n_splits=10).count_folds(120), CVPlus().count_folds(17)
+        (10, 17)
+        """
+        self.check(sample_size)
+        return sample_size if self.n_splits is None else int(self.n_splits)
+
     def slack(self, sample_size: int) -> Fraction:
         """Coverage lost to folds of more than one outcome; 0 for leave-one-out."""
-        self.check(sample_size)
-        splits = sample_size if self.n_splits is None else int(self.n_splits)
+        splits = self.count_folds(sample_size)
         fold = Fraction(sample_size, splits)
         by_fold = 2 * (1 - Fraction(1, splits)) / (fold + 1)
         by_splits = (1 - 1 / fold) / (splits + 1)

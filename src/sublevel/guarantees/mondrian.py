@@ -2,6 +2,10 @@
 
 An average over all contexts may hide a group that is violated far more often. With one
 budget per group, each read from that group's own scores, every group has the promise.
+
+Groups may overlap. Within a group calibration scores and a new one are exchangeable, so
+the new one exceeds the group's own budget with probability at most alpha; a context in
+several groups is given the largest of their budgets, and exceeds that no more often.
 """
 
 from collections.abc import Hashable, Mapping
@@ -9,14 +13,17 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from ..checks import Array, briefly
+from ..checks import Array
 from ..errors import InvalidParameter
 from .calibration import GroupedCalibration, warn_if_infinite
 from .certificate import Certificate
 from .choice import get
-from .groups import Groups, read_labels, split_by_label
+from .exact import exact
+from .faces import Settled
+from .groups import Groups, read_membership, require_groups
 from .marginal import Marginal
 from .order_statistic import OrderStatistic
+from .pac import PAC
 from .scores import as_scores, require_no_nan
 
 _NAMES_SHOWN = 5
@@ -28,12 +35,24 @@ class Mondrian:
 
     Parameters
     ----------
-    groups : callable, str or int
+    groups : callable, str or int, or a list or dict of these
         A function from X of n rows to n labels, the name of a column of a table, or
-        the position of a column. Fixed before the calibration outcomes are seen.
+        the position of a column: every context is in one group. For groups that may
+        overlap, a function from X to a table of booleans, shape (n, groups), named by
+        its columns if it is a DataFrame; or a list or dict of functions and columns,
+        each of which gives n booleans. Fixed before the calibration outcomes are seen.
     guarantee : Marginal, PAC, "marginal" or "pac"
-        What is promised to each group. PAC spends its delta on each group separately:
-        all G groups have their promise at once with confidence 1 - G delta.
+        What is promised to each group.
+    at_once : bool, default False
+        PAC spends its delta on each group separately: all G groups have their promise
+        at once with confidence 1 - G delta. With `at_once` each is given delta / G,
+        and all have it at once with confidence 1 - delta.
+
+    Notes
+    -----
+    A context in several groups has the largest of their budgets. One in no group, or in
+    a group too small, has an infinite budget: nothing can be promised there. To have a
+    promise everywhere, add a group of all contexts.
 
     References
     ----------
@@ -51,26 +70,35 @@ class Mondrian:
     0.25
     >>> high.minimum_sample_size(0.1)  # in each group
     9
+
+    >>> groups = {"all": lambda X: X[:, 0] > 0, "high": lambda X: X[:, 0] > 1}
+    >>> overlap = Mondrian(groups)
+    >>> calibration = overlap.calibrate([1, 2, 3, 10, 20, 30], alpha=0.5, X=X)
+    >>> calibration.budget
+    {'all': 10.0, 'high': 20.0}
+    >>> calibration.at(np.array([[0.5], [2.0], [-1.0]]), 3)
+    array([10., 20., inf])
     """
 
     groups: Groups
     guarantee: Any = field(default_factory=Marginal)
+    at_once: bool = False
 
     def __post_init__(self) -> None:
-        column = isinstance(self.groups, str | int)
-        if not (column or callable(self.groups)) or isinstance(self.groups, bool):
-            raise InvalidParameter(
-                f"Mondrian(groups=...) must be a function of X, a column name or a "
-                f"column position, got {briefly(self.groups)}."
-            )
+        require_groups("Mondrian", self.groups)
         inner = get(self.guarantee)
         if not isinstance(inner, OrderStatistic) or not inner.beta_law:
             raise InvalidParameter(
                 f"Mondrian(guarantee=...) must be Marginal or PAC, got {inner!r}."
             )
+        if self.at_once and not isinstance(inner, PAC):
+            raise InvalidParameter(
+                f"Mondrian(at_once=True) must come with PAC, which has a confidence to "
+                f"share, got {inner!r}."
+            )
 
     def calibrate(self, scores: Any, alpha: float, X: Any = None) -> GroupedCalibration:
-        """One budget for each group found in X, read from that group's scores.
+        """One budget for each group in X, read from that group's scores.
 
         Parameters
         ----------
@@ -81,14 +109,31 @@ class Mondrian:
         X : array or table of N rows
             The contexts the groups are read from.
         """
-        inner = self._inner()
+        vector = _as_vector(scores)
+        membership = read_membership("Mondrian", self.groups, X, vector.size)
+        parts = membership.rows("Mondrian")
+        inner = self._inner(len(parts))
         certificates = {
-            label: inner.certify(part, alpha) for label, part in self._parts(scores, X)
+            name: inner.certify(vector[rows], alpha)
+            if rows.size
+            else inner.without_budget(0, alpha)
+            for name, rows in parts.items()
         }
-        together = _together(certificates, lead=_infinite(certificates))
+        lead = f"{_infinite(certificates)} {_outside(membership.outside)}".strip()
+        together = _together(certificates, lead, self._confidence())
         warn_if_infinite(together)
-        budgets = {label: each.budget for label, each in certificates.items()}
+        budgets = {name: each.budget for name, each in certificates.items()}
         return GroupedCalibration(self.groups, budgets, certificates, together)
+
+    def settling(self, sample_size: int, alpha: float, X: Any = None) -> Settled:
+        """Scores settle the budgets once they settle that of every group."""
+        membership = read_membership("Mondrian", self.groups, X, sample_size)
+        parts = membership.rows("Mondrian")
+        inner = self._inner(len(parts))
+        each = [(rows, inner.settling(rows.size, alpha)) for rows in parts.values()]
+        return lambda scores, floor: all(
+            settled(scores[rows], floor) for rows, settled in each
+        )
 
     def promise(
         self, scores: Any, budget: float | Mapping[Hashable, float], X: Any = None
@@ -100,36 +145,64 @@ class Mondrian:
         scores, X
             As for `calibrate`.
         budget : float or mapping from group to float
-            One loss level for all, or one for each; a group left out has no limit.
+            One loss level for all, or one for each; a group left out has no limit. A
+            context in several groups is given the largest.
         """
-        inner, certificates = self._inner(), {}
-        for label, part in self._parts(scores, X):
-            own = budget.get(label, inf) if isinstance(budget, Mapping) else budget
-            certificates[label] = inner.promise(part, own)
-        return _together(certificates, lead=inner.fixed_in_advance())
+        vector = _as_vector(scores)
+        membership = read_membership("Mondrian", self.groups, X, vector.size)
+        parts, certificates = membership.rows("Mondrian"), {}
+        inner = self._inner(len(parts))
+        for name, rows in parts.items():
+            own = budget.get(name, inf) if isinstance(budget, Mapping) else budget
+            if not rows.size:
+                raise InvalidParameter(
+                    f"Mondrian.promise() needs scores in every group to judge it by, "
+                    f"got none in {name!r}."
+                )
+            certificates[name] = inner.promise(vector[rows], own)
+        return _together(certificates, inner.fixed_in_advance(), self._confidence())
 
     def minimum_sample_size(self, alpha: float) -> int:
-        """The fewest calibration scores in a group that give it a finite budget."""
-        return self._inner().minimum_sample_size(alpha)
+        """The fewest calibration scores in a group that give it a finite budget.
 
-    def _inner(self) -> OrderStatistic:
+        With `at_once` that depends on the number of groups, which a list or dict
+        shows; where a function reads them, this is for a group on its own.
+        """
+        several = isinstance(self.groups, list | tuple | Mapping)
+        count = len(self.groups) if several else 1  # type: ignore[arg-type]
+        return self._inner(count).minimum_sample_size(alpha)
+
+    def _inner(self, count: int) -> OrderStatistic:
+        """What each of so many groups is promised."""
         inner: Any = get(self.guarantee)
-        return inner  # type: ignore[no-any-return]
+        shared: OrderStatistic = (
+            replace(inner, delta=inner.delta / max(1, count)) if self.at_once else inner
+        )
+        return shared
 
-    def _parts(self, scores: Any, X: Any) -> list[tuple[Hashable, Array]]:
-        vector = as_scores("Mondrian", scores)
-        require_no_nan("Mondrian", vector)
-        labels = read_labels("Mondrian", self.groups, X, vector.size)
-        rows = split_by_label("Mondrian", labels)
-        return [(label, vector[index]) for label, index in rows.items()]
+    def _confidence(self) -> float | None:
+        """The confidence for all groups at once, where it was asked for."""
+        if not self.at_once:
+            return None
+        inner: Any = get(self.guarantee)
+        return float(1 - exact(inner.delta))
 
 
-def _together(certificates: Mapping[Hashable, Certificate], lead: str) -> Certificate:
+def _as_vector(scores: Any) -> Array:
+    vector = as_scores("Mondrian", scores)
+    require_no_nan("Mondrian", vector)
+    return vector
+
+
+def _together(
+    certificates: Mapping[Hashable, Certificate], lead: str, at_once: float | None
+) -> Certificate:
     """The certificate of all groups at once: that of the group worst off."""
     worst = max(certificates.values(), key=lambda each: each.alpha)
     return replace(
         worst,
         guarantee="Mondrian",
+        confidence=worst.confidence if at_once is None else at_once,
         budget=max(each.budget for each in certificates.values()),
         sample_size=min(each.sample_size for each in certificates.values()),
         rank=None,
@@ -141,7 +214,8 @@ def _together(certificates: Mapping[Hashable, Certificate], lead: str) -> Certif
         reference=(
             f"Vovk, Lindsay, Nouretdinov and Gammerman (2003); {worst.reference}"
         ),
-        note=f"{lead} {_note(len(certificates), worst)}".strip(),
+        note=f"{lead} {_note(len(certificates), worst, at_once)}".strip(),
+        groups=tuple(certificates.items()),
     )
 
 
@@ -149,7 +223,7 @@ def _within(sentence: str) -> str:
     return f"Within each group: {sentence[0].lower()}{sentence[1:]}"
 
 
-def _note(count: int, worst: Certificate) -> str:
+def _note(count: int, worst: Certificate, at_once: float | None) -> str:
     """What the promise is to each group, and to all of them."""
     promise = (
         f"{worst.guarantee} promise to each of {count} groups; the budget and the "
@@ -157,10 +231,25 @@ def _note(count: int, worst: Certificate) -> str:
     )
     if worst.confidence is None:
         return promise
+    if at_once is not None:
+        return (
+            f"{promise} The confidence is that of all groups at once; each has it with "
+            f"confidence {worst.confidence:g}."
+        )
     together = max(0.0, 1 - count * (1 - worst.confidence))
     return (
         f"{promise} The confidence is that of each group separately; all groups at "
         f"once have it with confidence {together:g}."
+    )
+
+
+def _outside(count: int) -> str:
+    """What becomes of contexts in no group; empty if there are none."""
+    if not count:
+        return ""
+    return (
+        f"{count} calibration contexts are in no group. Nothing is promised of such "
+        f"contexts, and their budget is infinite: add a group of all contexts."
     )
 
 

@@ -8,8 +8,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .calibration import Calibration, warn_if_infinite
 from .certificate import Certificate
+from .faces import Settled
 from .scores import as_budget, as_scores, count_within, order_statistic, require_no_nan
 
 
@@ -69,15 +72,29 @@ class OrderStatistic(ABC):
         owner = type(self).__name__
         vector = as_scores(owner, scores)
         rank = self.rank(vector.size, alpha)
-        certificate = self._certificate(float(alpha), vector.size)
         if rank is None:
             require_no_nan(owner, vector)
-            note = self._too_few(certificate)
-            return replace(certificate, note=_join(note, certificate.note))
+            return self.without_budget(vector.size, alpha)
+        certificate = self._certificate(float(alpha), vector.size)
         budget = order_statistic(owner, vector, rank)
         note = _infinite_scores(owner, rank, vector.size) if budget == inf else ""
         note = _join(note, certificate.note)
         return replace(certificate, budget=budget, rank=rank, note=note)
+
+    def without_budget(self, sample_size: int, alpha: float) -> Certificate:
+        """The certificate of a sample too small for a finite budget."""
+        certificate = self._certificate(float(alpha), sample_size)
+        note = _join(self._too_few(certificate), certificate.note)
+        return replace(certificate, note=note)
+
+    def settling(self, sample_size: int, alpha: float, X: Any = None) -> Settled:
+        """Scores settle the budget once it is one of those above the floor."""
+        del X
+        rank = self.rank(sample_size, alpha)
+        if rank is None:
+            return lambda scores, floor: True
+        beyond = sample_size - rank
+        return lambda scores, floor: int(np.count_nonzero(scores > floor)) > beyond
 
     def promise(self, scores: Any, budget: float, X: Any = None) -> Certificate:
         """What a budget fixed in advance promises, judged on these scores.

@@ -27,6 +27,7 @@ from ..checks import Array, briefly, freeze, require_level
 from ..errors import InvalidParameter
 from .calibration import warn_if_infinite
 from .certificate import Certificate
+from .faces import Settled
 from .marginal import Marginal
 from .scores import as_budget, as_scores, require_no_nan
 
@@ -179,6 +180,17 @@ class Weighted:
             budget, certificate, self.density_ratio, float(alpha), *values, unit
         )
 
+    def settling(self, sample_size: int, alpha: float, X: Any = None) -> Settled:
+        """Scores settle all budgets once the least, at weight zero, is above the floor.
+
+        Weight sums too close to tell apart settle nothing: in another order they may
+        round to the other side.
+        """
+        require_level("Weighted", alpha=alpha)
+        weights = self._weights(X, sample_size)
+        reach = (1 - alpha) * float(weights.sum()) * (1 - _CLOSE)
+        return lambda scores, floor: float(weights[scores <= floor].sum()) < reach
+
     def promise(
         self, scores: Any, budget: float, X: Any = None, deployment: Any = None
     ) -> Certificate:
@@ -215,14 +227,18 @@ class Weighted:
     def _weighted(self, scores: Any, X: Any) -> tuple[Array, Array]:
         vector = as_scores("Weighted", scores)
         require_no_nan("Weighted", vector)
-        weights = read_weights(self.density_ratio, X, vector.size)
+        return vector, self._weights(X, vector.size)
+
+    def _weights(self, X: Any, sample_size: int) -> Array:
+        """The weights of the calibration contexts, not all zero, shape (N,)."""
+        weights = read_weights(self.density_ratio, X, sample_size)
         if not weights.any():
             raise InvalidParameter(
                 "Weighted(density_ratio=...) must be positive somewhere on the "
                 "calibration contexts, got weights that are all zero. The deployment "
                 "contexts must be among those calibrated on."
             )
-        return vector, weights
+        return weights
 
     def _certificate(self, alpha: float, budget: float, weights: Array) -> Certificate:
         needed = self.minimum_sample_size(alpha) if 0 < alpha < 1 else 0
@@ -276,6 +292,8 @@ def _note(alpha: float, budget: float, weights: Array) -> str:
 #: Weight sums this close, relatively, count as equal. The level moves by no more, and
 #: equal weights give the same budget as `Marginal`, whatever the rounding.
 TOLERANCE = 1e-12
+#: Weight sums this close, relatively, may round either way in another order.
+_CLOSE = 1e-9
 
 
 def budgets_at(weights: Array, alpha: float, scores: Array, cumulative: Array) -> Array:

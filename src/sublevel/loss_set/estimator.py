@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import guarantees, losses
 from ..checks import Array, require_level
 from ..errors import NotCalibrated
-from ..guarantees import Calibrated, Certificate
+from ..guarantees import Calibrated, Certificate, CrossFitting
 from ..predictions import as_model, count_rows, is_fitted, predict_point
 from .fitting import ready, require_crossable, score_crossed, train
 from .marks import Hashes, mark_rows, refuse_seen
@@ -125,24 +126,27 @@ class LossSet(ModelWrapper):
         ----------
         X, Y : data that played no part in training the model or choosing the loss
         alpha : float in (0, 1), the violation level
-        guarantee : "marginal", "pac" or an object of `sl.guarantees`
-            CVPlus trains the model itself, on X and Y.
+        guarantee : "marginal", "pac", or an object of `sl.guarantees` or of your own
+            CVPlus, or any with `count_folds`, trains the model itself, on X and Y.
         """
         require_level("LossSet.calibrate", alpha=alpha)
         promise = guarantees.get(guarantee)
-        crossed = isinstance(promise, guarantees.CVPlus)
-        scored = self._cross(X, Y, promise) if crossed else self._hold_out(X, Y)
-        handed = handed_to(promise, scored, X, Y)
-        found = promise.calibrate(handed, alpha, X)
-        self.calibration_, self._scorers = found, scored.scorers
+        scored = (
+            self._cross(X, Y, promise)
+            if isinstance(promise, CrossFitting)
+            else self._hold_out(X, Y)
+        )
+        calibration = promise.calibrate(handed_to(promise, scored, X, Y), alpha, X)
+        self.calibration_, self._scorers = calibration, scored.scorers
         few = len(scored.scores) <= MOST_MARKED
         self._calibrated = mark_rows(X, Y) if few else None
         self.scores_, self.names_ = scored.scores, scored.names
         settled = self._scorer()
         self.model_, self.loss_ = settled.model, settled.loss
         self.alpha_, self.guarantee_ = alpha, promise
-        self.budget_, self.certificate_ = found.budget, found.certificate
-        self.radius_ = _radius(self.loss_, found.budget)
+        self.budget_ = calibration.budget
+        self.certificate_ = calibration.certificate
+        self.radius_ = _radius(self.loss_, calibration.budget)
         return self
 
     def scores(self, X: Any, Y: Any) -> Array:
@@ -205,7 +209,7 @@ class LossSet(ModelWrapper):
         refuse_seen(self._seen, X, Y)
         return score_held_out(trained, X, Y, "LossSet.calibrate")
 
-    def _cross(self, X: Any, Y: Any, promise: Any) -> Scored:
+    def _cross(self, X: Any, Y: Any, promise: CrossFitting) -> Scored:
         """Out-of-fold scores; `predict` speaks for a model trained on all rows."""
         model, loss = as_model(self.model), losses.get(self.loss)
         require_crossable(model, X, Y, promise)
@@ -222,7 +226,7 @@ class LossSet(ModelWrapper):
 
 def _radius(loss: Any, budget: Any) -> Any:
     """Norm radius at a budget, or at each group's."""
-    if isinstance(budget, dict):
+    if isinstance(budget, Mapping):
         return {group: loss.radius(level) for group, level in budget.items()}
     return loss.radius(budget)
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from .. import losses
 from ..errors import InvalidParameter, NotCalibrated
-from ..guarantees import CVPlus
+from ..guarantees import CrossFitting
 from ..predictions import (
     AnyPrediction,
     ModelBlocks,
@@ -138,20 +138,21 @@ def out_of_fold(
 _OWNER = "LossSet.calibrate"
 
 
-def require_crossable(model: Any, X: Any, Y: Any, promise: CVPlus) -> None:
-    """Refuse, before anything is trained, what CV+ cannot use."""
+def require_crossable(model: Any, X: Any, Y: Any, promise: CrossFitting) -> None:
+    """Refuse, before anything is trained, what cannot be scored out of fold."""
     require_as_many_rows(X, Y, _OWNER)
-    promise.check(count_rows(X))
+    promise.count_folds(count_rows(X))
+    name = type(promise).__name__
     if count_rows(X) < 2:
-        raise InvalidParameter("CVPlus needs at least 2 rows of X and Y, got 1.")
+        raise InvalidParameter(f"{name} needs at least 2 rows of X and Y, got 1.")
     parts = model.parts if isinstance(model, ModelBlocks) else [model]
     for part in parts:
         if is_fitted(part):
-            raise _refusal(part)
+            raise _refusal(part, name)
 
 
 def score_crossed(
-    full: Scorer, model: Any, loss: Any, X: Any, Y: Any, promise: CVPlus
+    full: Scorer, model: Any, loss: Any, X: Any, Y: Any, promise: CrossFitting
 ) -> Scored:
     """A scorer a fold, and the score of every row by the fold that held it out.
 
@@ -163,7 +164,7 @@ def score_crossed(
     n = count_rows(X)
     outcomes = full.say(take_rows(X, [0]))[1]
     scorers, scores = [], np.empty(n)
-    for rows, held in split_folds(n, promise.n_splits or n):
+    for rows, held in split_folds(n, promise.count_folds(n)):
         part = train(model, loss, take_rows(X, rows), take_rows(Y, rows))
         part = replace(part, outcomes=outcomes)
         scores[held] = part.score(take_rows(X, held), take_rows(Y, held), _OWNER)
@@ -171,7 +172,7 @@ def score_crossed(
     return Scored(tuple(scorers), scores, outcomes.names(column_names(Y)))
 
 
-def _refusal(model: Any) -> InvalidParameter:
+def _refusal(model: Any, promise: str) -> InvalidParameter:
     trainable = hasattr(model, "fit") and not is_torch_module(model)
     name = getattr(model, "__name__", type(model).__name__)
     if trainable:
@@ -179,6 +180,6 @@ def _refusal(model: Any) -> InvalidParameter:
     else:
         got = f"{name}, which cannot be trained here. Hold rows back to calibrate on"
     return InvalidParameter(
-        "CVPlus trains the model once a fold: LossSet(model=...) must be an unfitted "
-        f"estimator, got {got}."
+        f"{promise} trains the model once a fold: LossSet(model=...) must be an "
+        f"unfitted estimator, got {got}."
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from ..guarantees.faces import takes_components
 from ..losses import Loss, Squared
 from ..predictions import (
     AnyPrediction,
@@ -112,7 +113,7 @@ def score_held_out(scorer: Scorer, X: Any, Y: Any, owner: str) -> Scored:
 
 def handed_to(promise: Any, scored: Scored, X: Any, Y: Any) -> Array:
     """What a guarantee calibrates on: the scores, or the losses by component."""
-    if not getattr(promise, "by_component", False):
+    if not takes_components(promise):
         return scored.scores
     scorer = scored.scorers[0]
     if len(scored.scorers) > 1 or not isinstance(scorer.loss, Squared):

@@ -11,6 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
+from ..conic.dual import support_of
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from .base import Loss, location_of
@@ -91,8 +92,7 @@ class Custom(Loss):
         """Support function of the epigraph {(y, t) : loss(y) <= t} at (v, -u)."""
         point = cp.Variable(slope.size + 1)
         inside = self.expression(prediction, point[:-1]) <= point[-1]
-        support = cp.suppfunc(point, [inside])
-        return Epigraph(support(cp.hstack([slope, -multiplier])))
+        return support_of(point, [inside], cp.hstack([slope, -multiplier]))
 
     @property
     def has_slots(self) -> bool:

@@ -1,7 +1,7 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
 from ..conic.program import ProgramData
-from ..conic.solver import Solutions, Solver
+from ..conic.solver import Clarabel, Solutions, Solver
 from ..evaluation.evaluation import Evaluation
 from .certified_cost import CertifiedCost
 from .decisions import Audit, Audits, Decision, Decisions
@@ -19,6 +19,7 @@ __all__ = [
     "Audit",
     "Audits",
     "CertifiedCost",
+    "Clarabel",
     "Cuts",
     "Decision",
     "Decisions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -252,7 +252,11 @@ class Decision:
         size = max(abs(self.objective), abs(self.bound))
         return apart / size if apart != 0 else 0.0
 
-    def value(self, variable: str | cp.Variable | Rule) -> Any:
+    @overload
+    def value(self, variable: str | cp.Variable) -> Array: ...
+    @overload
+    def value(self, variable: Rule) -> Reaction: ...
+    def value(self, variable: str | cp.Variable | Rule) -> Array | Reaction:
         """The value of one of the model's variables; the Reaction of a rule."""
         if hasattr(variable, "reaction"):
             return variable.reaction(self.value)
@@ -391,7 +395,11 @@ class Decisions:
     def __iter__(self) -> Iterator[Decision]:
         return (self[i] for i in range(len(self)))
 
-    def value(self, variable: str | cp.Variable | Rule) -> Any:
+    @overload
+    def value(self, variable: str | cp.Variable) -> Array: ...
+    @overload
+    def value(self, variable: Rule) -> list[Reaction]: ...
+    def value(self, variable: str | cp.Variable | Rule) -> Array | list[Reaction]:
         """Values of a variable (or of the one so named), shape (n, *its shape).
 
         nan where there is no decision. Of an affine rule: a list with the settled

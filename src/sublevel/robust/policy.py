@@ -340,9 +340,10 @@ class Policy:
             Confidence deficit, short for guarantee=PAC(delta): promise alpha for this
             calibration with confidence 1 - delta. Otherwise on average over
             calibrations.
-        guarantee : "marginal", "pac" or an object of `sl.guarantees`
+        guarantee : "marginal", "pac", or an object of `sl.guarantees` or of your own
             As for `LossSet.calibrate`: Mondrian(groups) promises alpha in every group,
-            Weighted(density_ratio) for contexts that have shifted.
+            Weighted(density_ratio) for contexts that have shifted. All but the first
+            two go without a fallback.
         grid : array of budgets to try, optional
             Must not depend on X and Y. By default all powers of 1.05. Of several
             LossSets: factors of the budgets they were calibrated to, on other data.
@@ -355,7 +356,8 @@ class Policy:
             without a grid also at budgets so large that it is all that is left.
         given_decided : bool, default False
             Promise alpha among the decisions that are taken, with confidence 1 - delta
-            (0.05 if not given), rather than among all contexts.
+            (0.05 if not given), rather than among all contexts. Without a grid the
+            first tenth of the rows chooses one, and is not counted.
         n_jobs : int, optional
             Workers for the solves.
         """
@@ -376,7 +378,7 @@ class Policy:
         points.warn_of_failures(owner)
         self._take(self._at_level(points, calibration, X, Y))
         certificate = self.certificate_
-        if isinf(certificate.budget) and isinstance(calibration, Calibration):
+        if isinf(certificate.budget):
             warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
         return self
 
@@ -632,7 +634,7 @@ class Policy:
         for name, alpha, level in _levels_of(search, levels):
             request = read_request(owner, alpha, "marginal", grid=grid)
             certificate = decision_certificate(
-                level, request, search.size, points.has_fallback, may_abstain=False
+                level, request, search.size, points.has_fallback, search.may_abstain
             )
             calibration = Calibration(level, certificate)
             policy = self._settling(self._at_level(points, calibration, X_cal, Y_cal))

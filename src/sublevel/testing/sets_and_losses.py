@@ -15,6 +15,7 @@ from ..checks import Array
 from ..conic.maximise import maximise
 from ..epigraph import Epigraph
 from ..errors import EmptySet
+from ..guarantees.faces import settling
 from ..predictions import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from ..sets import Mixed, UncertaintySet
 from .contract import ContractBroken, require
@@ -109,6 +110,19 @@ def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -
     few = _calibrate_quietly(guarantee, scores[: need - 1], alpha)
     require(few.budget == np.inf, "too few scores give an infinite budget")
     require(few.certificate.minimum_sample_size == need, "and say how many would do")
+    _check_settling(guarantee, scores, alpha)
+
+
+def _check_settling(guarantee: Any, scores: Array, alpha: float) -> None:
+    """Scores that are said to settle the budget do so, if the guarantee says it."""
+    settled = settling(guarantee, len(scores), alpha)
+    budget = guarantee.calibrate(scores, alpha).budget
+    floors = np.sort(scores)[::-1].tolist()
+    first = next((floor for floor in floors if settled(scores, floor)), None)
+    if first is not None:
+        lowered = np.where(scores > first, scores, scores.min())
+        same = guarantee.calibrate(lowered, alpha).budget == budget
+        require(same, "scores that settle the budget give it, whatever the others are")
 
 
 def example_prediction(needs: Any, rng: np.random.Generator) -> AnyPrediction:

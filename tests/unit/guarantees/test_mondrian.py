@@ -179,7 +179,9 @@ def test_an_array_of_labels_is_not_printed():
         Mondrian(TABLE["region"])
 
 
-@pytest.mark.parametrize("groups", [None, 1.5, ["a", "b"], True])
+@pytest.mark.parametrize(
+    "groups", [None, 1.5, ["a", "a"], True, [], {}, [0, True], {"a": None}]
+)
 def test_groups_must_be_readable(groups):
     with pytest.raises(InvalidParameter, match="a function of X, a column name or"):
         Mondrian(groups)
@@ -199,3 +201,111 @@ def test_inner_guarantee_by_name():
         Mondrian(0, "pac").calibrate(np.arange(50), 0.1, labels).budget[0.0]
         == PAC().calibrate(np.arange(50), 0.1).budget
     )
+
+
+# ---- groups that overlap -------------------------------------------------------------
+
+FLAGS = pd.DataFrame(
+    {"all": True, "odd": X[:, 0] == 1, "late": [False] * 3 + [True] * 3}
+)
+SPREAD = np.array([1.0, 30.0, 2.0, 5.0, 3.0, 20.0])
+
+
+def odd(X):
+    return np.asarray(X)[:, 0] == 1
+
+
+@pytest.mark.parametrize(
+    "groups, names",
+    [
+        (lambda X: FLAGS.iloc[: len(X)], ["all", "odd", "late"]),
+        (lambda X: FLAGS.iloc[: len(X)].astype("boolean"), ["all", "odd", "late"]),
+        (lambda X: FLAGS.to_numpy()[: len(X)], [0, 1, 2]),
+        ({name: (lambda X, n=name: FLAGS[n][: len(X)]) for name in FLAGS}, list(FLAGS)),
+        ([lambda X: FLAGS["all"], odd, lambda X: FLAGS["late"]], [0, "odd", 2]),
+    ],
+)
+def test_flags_from_a_table_a_dict_or_a_list(groups, names):
+    calibration = Mondrian(groups).calibrate(SPREAD, 0.5, X)
+    assert calibration.budget == dict(zip(names, [5.0, 20.0, 5.0], strict=True))
+    # A context in several groups has the largest of their budgets.
+    np.testing.assert_array_equal(calibration.at(X, 6), [5, 20, 5, 20, 5, 20])
+
+
+def test_flags_from_columns_of_a_table():
+    table = FLAGS.assign(x=1.0)
+    for groups in (["odd", "late"], [1, 2], {"o": "odd", "l": 2}):
+        calibration = Mondrian(groups).calibrate(SPREAD, 0.5, table)
+        assert list(calibration.budget.values()) == [20.0, 5.0]
+        # Rows 0 and 2 are in no group.
+        expected = [np.inf, 20, np.inf, 20, 5, 20]
+        np.testing.assert_array_equal(calibration.at(table, 6), expected)
+
+
+def test_contexts_in_no_group_are_counted_in_words():
+    calibration = Mondrian({"odd": odd}).calibrate(SPREAD, 0.5, X)
+    note = calibration.certificate.note
+    assert note.startswith(
+        "3 calibration contexts are in no group. Nothing is promised"
+    )
+    assert "add a group of all contexts" in note
+
+
+def test_a_group_without_any_score_is_named():
+    groups = {"odd": odd, "none": lambda X: X[:, 0] > 7}
+    with pytest.warns(InfiniteBudget, match=r"'none' \(0 scores\). A group needs at"):
+        calibration = Mondrian(groups).calibrate(SPREAD, 0.5, X)
+    assert calibration.budget == {"odd": 20.0, "none": np.inf}
+    np.testing.assert_array_equal(
+        calibration.at(np.array([[1, 0], [9, 0]]), 2), [20.0, np.inf]
+    )
+    with pytest.raises(InvalidParameter, match=r"scores in every group .* 'none'"):
+        Mondrian(groups).promise(SPREAD, 20.0, X)
+
+
+def test_certificates_by_group_are_data():
+    guarantee = Mondrian({"odd": odd, "all": lambda X: X[:, 0] >= 0})
+    certificate = guarantee.calibrate(SPREAD, 0.5, X).certificate
+    by_group = dict(certificate.groups)
+    assert {name: each.budget for name, each in by_group.items()} == {
+        "odd": 20.0,
+        "all": 5.0,
+    }
+    assert by_group["odd"].sample_size == 3
+    assert type(certificate).from_dict(certificate.to_dict()) == certificate
+    assert "at most 0.5 at budget 20, from 3 scores (1 needed)" in str(certificate)
+
+
+def test_confidence_for_all_groups_at_once():
+    rng = np.random.default_rng(0)
+    scores = rng.random(300)
+    table = pd.DataFrame(rng.random((300, 2)) < 0.6, columns=list("ab"))
+    groups = ["a", "b"]
+    calibration = Mondrian(groups, PAC(0.1), at_once=True).calibrate(scores, 0.2, table)
+    for name in groups:
+        alone = PAC(0.05).calibrate(scores[table[name]], 0.2)
+        assert calibration.budget[name] == alone.budget
+        assert calibration.certificates[name].confidence == 0.95
+    assert calibration.certificate.confidence == 0.9
+    assert "that of all groups at once" in calibration.certificate.note
+    fewest = Mondrian(groups, PAC(0.1), at_once=True).minimum_sample_size(0.1)
+    assert fewest == PAC(0.05).minimum_sample_size(0.1)
+    with pytest.raises(InvalidParameter, match=r"at_once=True\) must come with PAC"):
+        Mondrian(groups, at_once=True)
+
+
+@pytest.mark.parametrize(
+    "groups, message",
+    [
+        ({"a": lambda X: X[:, 0]}, "True or False .* got int64 .* for group 'a'"),
+        ({"a": lambda X: [True]}, r"got bool of shape \(1,\) for group 'a'"),
+        (lambda X: np.ones((5, 2), dtype=bool), r"one row for each of the 6 contexts"),
+        (lambda X: np.ones((6, 2)), "or a table of booleans with a column for each"),
+        (lambda X: FLAGS[["all", "all"]], "none twice, got columns"),
+        (lambda X: FLAGS.astype(float), "True or False .* got float64"),
+        (lambda X: FLAGS.replace({True: None}), "True or False"),
+    ],
+)
+def test_flags_must_be_flags(groups, message):
+    with pytest.raises(InvalidParameter, match=message):
+        Mondrian(groups).calibrate(SCORES, 0.25, X)

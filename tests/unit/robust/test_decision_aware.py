@@ -4,13 +4,21 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sublevel.robust.calibrating.at_budget import AtBudget, Precomputed
-from sublevel.robust.calibrating.reading import read
-from sublevel.robust.calibrating.realised import realise
 
 import sublevel as sl
 from sublevel.errors import InfiniteBudget, InvalidParameter
-from sublevel.guarantees import PAC, Marginal
+from sublevel.guarantees import (
+    PAC,
+    Calibration,
+    Certificate,
+    CVPlus,
+    Marginal,
+    Mondrian,
+    Weighted,
+)
+from sublevel.robust.evaluating import realised
+from sublevel.robust.judge.ruler import FAILED
+from sublevel.robust.sources import AtLevel, Precomputed
 
 GRID = np.geomspace(0.02, 20.0, 25)
 
@@ -45,7 +53,7 @@ def violations(policy, level, X, Y):
     (sets,) = policy.problem.uncertainty.values()
     outcomes = sets.predict_set(X, budget=1.0).outcomes.encode(Y, "test")
     decisions = policy.at(float(level)).decide(X)
-    return realise(read(policy.problem), decisions, [outcomes]).violated
+    return realised(policy, decisions.arrays, [outcomes]).violated
 
 
 def brute_force(problem, X, Y, grid, allowed):
@@ -253,6 +261,11 @@ def test_a_safe_fallback_needs_no_grid_and_costs_nothing():
     assert policy.budget_ == plain
 
 
+def at_level(sets, level):
+    """The sets at a level of which nothing is promised."""
+    return AtLevel(sets, 1.0, Calibration(level, None))
+
+
 def test_sets_precomputed_are_the_sets_at_the_budget():
     rng = np.random.default_rng(11)
     X, Y = contexts(rng, 120)
@@ -268,12 +281,12 @@ def test_sets_precomputed_are_the_sets_at_the_budget():
         found = batch.predict_set(rows)
         directions = rng.normal(size=(20, 2))
         for i, row in enumerate(rows):
-            at = AtBudget(sets, float(budgets[row]))
+            at = at_level(sets, float(budgets[row]))
             one = at.predict_set(X[60 + row : 61 + row])
             np.testing.assert_allclose(
                 found[i : i + 1].support(directions[i]), one.support(directions[i])
             )
-        assert batch.losses_ == AtBudget(sets, 1.0).losses_
+        assert batch.losses_ == at_level(sets, 1.0).losses_
 
 
 def two_keys():
@@ -426,9 +439,17 @@ def test_training_data_are_refused():
         ({"fallback": {"w": [0.5]}}, "of shape"),
         ({"fallback": {"v": 1.0}}, "a value for each variable"),
         ({"fallback": [0.5, 0.5]}, "must be a dict"),
-        ({"weights": np.ones(30)}, "must be a function of X"),
-        ({"weights": np.ones, "delta": 0.1}, "goes with method='envelope'"),
-        ({"weights": np.ones, "fallback": {"w": 1.0}}, "without a fallback"),
+        ({"guarantee": Weighted(len), "delta": 0.1}, "must not come with another"),
+        ({"guarantee": PAC(), "delta": 0.1}, "must not come with another"),
+        ({"guarantee": Weighted(len), "fallback": {"w": 1.0}}, "'marginal' and 'pac'"),
+        ({"guarantee": Weighted(len), "method": "risk"}, "no other guarantee"),
+        ({"guarantee": Mondrian(0), "method": "learn-then-test"}, r"PAC\(delta\) only"),
+        ({"guarantee": Mondrian(0), "given_decided": True}, r"PAC\(delta\) only"),
+        ({"method": "learn-then-test", "given_decided": True}, "method of its own"),
+        ({"given_decided": 1}, "must be True or False"),
+        ({"guarantee": CVPlus()}, "one score for each outcome set aside"),
+        ({"guarantee": sl.guarantees.PaperLLN()}, "one score for each outcome set"),
+        ({"guarantee": "exact"}, 'must be "marginal" or "pac"'),
     ],
 )
 def test_what_is_refused(change, message):
@@ -489,14 +510,199 @@ def test_a_calibrated_policy_goes_to_a_file_and_back(tmp_path):
 
 def test_certificates_by_name():
     rng = np.random.default_rng(22)
-    X, Y = contexts(rng, 120)
+    X, Y = contexts(rng, 240)
     problem, one, other, _ = two_keys()
-    one.calibrate(X, Y, 0.1)
-    other.calibrate(X, np.abs(Y), 0.1)
+    one.calibrate(X[:120], Y[:120], 0.1)
+    other.calibrate(X[:120], np.abs(Y[:120]), 0.1)
     policy = problem.compile()
-    told = {"r": one.certificate_, "a": other.certificate_}
-    assert policy.decide(X[:3]).certificate == told
-    assert policy.decide(X[:3])[0].certificate == told
-    assert problem.solve(X[:1]).certificate == told
-    policy.calibrate(X, {"r": Y, "a": np.abs(X) + rng.normal(size=X.shape)}, 0.1)
+    by_name = {"r": one.certificate_, "a": other.certificate_}
+    assert policy.decide(X[:3]).certificate == by_name
+    assert policy.decide(X[:3])[0].certificate == by_name
+    assert problem.solve(X[:1]).certificate == by_name
+    loads = np.abs(X) + rng.normal(size=X.shape)
+    with pytest.raises(InvalidParameter, match="must use other rows than the LossSet"):
+        policy.calibrate(X[:120], {"r": Y[:120], "a": loads[:120]}, 0.1)
+    policy.calibrate(X[120:], {"r": Y[120:], "a": loads[120:]}, 0.1)
     assert policy.decide(X[:3])[0].certificate is policy.certificate_
+
+
+# ---- every guarantee reaches decisions -----------------------------------------------
+
+
+class Midway:
+    """A third party's guarantee: halfway between two order statistics, marginally.
+
+    It has nothing but the three methods that are asked of every guarantee.
+    """
+
+    def minimum_sample_size(self, alpha):
+        return Marginal().minimum_sample_size(alpha)
+
+    def calibrate(self, scores, alpha, X=None):
+        ordered = np.append(np.sort(scores), np.inf)
+        rank = Marginal().rank(len(scores), alpha) or len(ordered)
+        above = ordered[min(rank, len(ordered) - 1)]
+        budget = float(ordered[rank - 1])
+        budget = budget if np.isinf(above) else float((budget + above) / 2)
+        return Calibration(budget, self.certificate(alpha, budget, len(scores)))
+
+    def promise(self, scores, budget, X=None):
+        certificate = Marginal().promise(scores, budget)
+        return self.certificate(certificate.alpha, budget, len(scores))
+
+    def certificate(self, alpha, budget, size):
+        needed = self.minimum_sample_size(alpha) if 0 < alpha < 1 else 0
+        note = "Too few." if np.isinf(budget) else ""
+        facts = (alpha, None, budget, size, needed, None)
+        return Certificate(
+            "Midway", *facts, "The sample.", ("None.",), "Ours", note=note
+        )
+
+
+def test_a_third_partys_guarantee_reaches_decisions():
+    sl.testing.check_guarantee(Midway())
+    rng = np.random.default_rng(23)
+    X, Y = contexts(rng, 99, width=1)
+    problem, x = cover()
+    policy = problem.compile().calibrate(X, Y, 0.1, guarantee=Midway(), grid=GRID)
+    # Its level lies between two of the grid: the upper one is deployed.
+    scores = policy.envelope_scores(X, Y, grid=GRID)
+    asked = Midway().calibrate(scores, 0.1).budget
+    assert policy.budget_ == min(level for level in GRID if level >= asked)
+    certificate = policy.certificate_
+    assert certificate.guarantee == "DecisionAware, Midway"
+    assert certificate.budget == policy.budget_
+    assert "or takes no decision" in str(certificate)
+    assert "None." in certificate.assumptions
+    np.testing.assert_allclose(
+        policy.decide(X).value(x)[:, 0], X[:, 0] + policy.radius_, atol=1e-6
+    )
+    with pytest.warns(InfiniteBudget, match="Too few") as record:
+        policy.calibrate(X[:5], Y[:5], 0.1, guarantee=Midway())
+    assert len(record) == 1
+    assert record[0].filename == __file__
+
+
+def test_a_level_between_two_of_the_grid_is_rounded_up():
+    rng = np.random.default_rng(24)
+    X, Y = contexts(rng, 99, width=1)
+    policy = cover()[0].compile().calibrate(X, Y, 0.1, guarantee=Midway())
+    power = np.log(policy.budget_) / np.log(1.05)
+    assert power == pytest.approx(round(power), abs=1e-9)
+
+
+def minority(X):
+    return np.asarray(X)[:, 1] > 4
+
+
+GROUPS = {"all": lambda X: np.ones(len(X), dtype=bool), "minority": minority}
+
+
+def test_overlapping_groups_of_decisions_by_hand():
+    """Each group's level is that of its points alone; a context has its largest."""
+    rng = np.random.default_rng(25)
+    X, Y = contexts(rng, 200, width=2)
+    Y[minority(X), 0] += 3.0
+    problem, x = cover()
+    policy = problem.compile()
+    alone = {
+        name: policy.calibrate(X[flag(X)], Y[flag(X), :1], 0.2, grid=GRID).budget_
+        for name, flag in GROUPS.items()
+    }
+    assert alone["minority"] > alone["all"]
+    policy.calibrate(X, Y[:, :1], 0.2, guarantee=Mondrian(GROUPS), grid=GRID)
+    assert {n: c.budget for n, c in policy.certificate_.groups} == alone
+    assert [c.sample_size for _, c in policy.certificate_.groups] == [
+        200,
+        minority(X).sum(),
+    ]
+    levels = np.where(minority(X), alone["minority"], alone["all"])
+    np.testing.assert_allclose(
+        policy.decide(X).value(x)[:, 0], X[:, 0] + np.sqrt(levels), atol=1e-6
+    )
+    violated = policy.evaluate(X, Y[:, :1]).violated
+    assert violated[minority(X)].mean() <= 0.2
+
+
+def test_a_small_group_of_decisions_is_named_and_has_no_decision():
+    rng = np.random.default_rng(26)
+    X, Y = contexts(rng, 60, width=2)
+    X[:8, 1] = 9.0
+    X[8:, 1] = 0.0
+    policy = cover()[0].compile()
+    with pytest.warns(InfiniteBudget, match=r"'minority' \(8 scores\)") as record:
+        policy.calibrate(X, Y[:, :1], 0.1, guarantee=Mondrian(GROUPS))
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    assert "at least 9 calibration scores" in policy.certificate_.note
+    status = policy.decide(X).status
+    assert (status[:8] == "unbounded_set").all()
+    assert (status[8:] == "optimal").all()
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        "marginal",
+        "pac",
+        PAC(0.1, candidates=3),
+        Mondrian(minority),
+        Mondrian(GROUPS, "pac"),
+        Weighted(lambda X: np.exp(0.3 * np.asarray(X)[:, 0])),
+    ],
+    ids=str,
+)
+def test_each_guarantee_makes_of_decisions_what_it_makes_of_their_scores(guarantee):
+    rng = np.random.default_rng(27)
+    X, Y = contexts(rng, 300, width=2)
+    problem, x = cover()
+    policy = problem.compile()
+    scores = policy.envelope_scores(X, Y[:, :1], grid=GRID)
+    full = sl.guarantees.get(guarantee).calibrate(scores, 0.3, X)
+    policy.calibrate(X, Y[:, :1], 0.3, guarantee=guarantee, grid=GRID)
+    new, _ = contexts(rng, 40)
+    np.testing.assert_allclose(
+        policy.decide(new).value(x)[:, 0],
+        new[:, 0] + np.sqrt(full.at(new, 40)),
+        atol=1e-6,
+    )
+
+
+# ---- given that a decision is taken --------------------------------------------------
+
+
+def test_among_decisions_taken_the_promise_is_another():
+    """Where hardly any context is decided, few violations among all say little."""
+    rng = np.random.default_rng(28)
+    X, Y = contexts(rng, 300, width=1)
+    problem, x = cover(limit=3.2)
+    policy = problem.compile()
+    policy.calibrate(X, Y, 0.2, grid=GRID)
+    assert "takes no decision" in str(policy.certificate_)
+    decided = ~np.isnan(policy.decide(X).value(x)[:, 0])
+    violated = Y[:, 0] > policy.decide(X).value(x)[:, 0]
+    assert violated.mean() <= 0.2 < 0.35 < violated[decided].mean()
+    grid = np.linspace(0.5, 1.5, 9) ** 2
+    policy.calibrate(X, Y, 0.3, given_decided=True, grid=grid)
+    decided = ~np.isnan(policy.decide(X).value(x)[:, 0])
+    violated = Y[:, 0] > policy.decide(X).value(x)[:, 0]
+    assert 0.1 < decided.mean() < 0.5
+    assert violated[decided].mean() <= 0.3
+    certificate = policy.certificate_
+    assert "among the decisions that are taken" in str(certificate)
+    assert certificate.confidence == pytest.approx(0.95)
+    assert certificate.minimum_sample_size == PAC(0.05 / 16).minimum_sample_size(0.3)
+
+
+def test_decisions_that_fail_count_alike_when_calibrating_and_evaluating():
+    rng = np.random.default_rng(29)
+    X, Y = contexts(rng, 30, width=1)
+    policy = cover()[0].compile()
+    decisions = policy.at(4.0).decide(X)
+    for status in FAILED:
+        arrays = decisions.arrays
+        arrays.status[:3] = status
+        happened = realised(policy, arrays, [Y])
+        assert happened.violated[:3].all()
+        assert np.isposinf(happened.miss[:3]).all()
+        assert not happened.decided[:3].any()

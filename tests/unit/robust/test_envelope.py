@@ -31,7 +31,7 @@ def level_of(scores, grid, row_of, allowed, safe=True, lost=False, wave=1):
         lambda levels, rows: [
             row_of[v][p] for v, p in zip(levels.tolist(), rows.tolist(), strict=True)
         ],
-        lambda above: above.sum() > allowed,
+        lambda envelope, floor: np.sum(envelope > floor) > allowed,
         safe,
         lost,
         np.all(safe),
@@ -74,7 +74,7 @@ def test_all_scores_are_those_of_the_definition():
             scores,
             grid[::-1],
             lambda v, p, o=row_of: [o[a][b] for a, b in zip(v, p, strict=True)],
-            enough=lambda above: False,
+            enough=lambda envelope, floor: False,
             wave=5,
         )
         order = [
@@ -127,14 +127,17 @@ def test_no_point_is_asked_twice_for_nothing():
         return levels < 2.0
 
     found = envelope_scores(
-        scores, [4.0, 3.0, 2.0, 1.0], violates, lambda above: above.sum() > 1
+        scores,
+        [4.0, 3.0, 2.0, 1.0],
+        violates,
+        lambda envelope, floor: np.sum(envelope > floor) > 1,
     )
     assert asked == [
         ([3.0], [3]),
         ([2.0, 2.0], [2, 3]),
         ([1.0, 1.0, 1.0], [1, 2, 3]),
     ]
-    assert found.tolist() == [2.0] * 4
+    assert found.tolist() == [1.0, 2.0, 2.0, 2.0]
 
 
 def test_never_above_the_loss_by_more_than_a_step():
@@ -215,9 +218,9 @@ def test_one_point_too_many_breaks_the_promise():
 
 def test_learn_then_test_stops_at_the_first_failure():
     counts = {5.0: 0, 4.0: 2, 3.0: 3, 2.0: 1}
-    assert pass_in_sequence(counts, lambda v: counts[v], allowed=2) == 4.0
-    assert pass_in_sequence(counts, lambda v: counts[v], allowed=3) == 2.0
-    assert pass_in_sequence([5.0], lambda v: 9, allowed=2) == np.inf
+    assert pass_in_sequence(counts, lambda v: counts[v] <= 2) == 4.0
+    assert pass_in_sequence(counts, lambda v: counts[v] <= 3) == 2.0
+    assert pass_in_sequence([5.0], lambda v: False) == np.inf
 
 
 def test_risk_control_by_hand():

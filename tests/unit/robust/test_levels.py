@@ -1,5 +1,7 @@
 """Grids that owe nothing to the data: of the data only where to begin and to end."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,7 @@ def test_nothing_to_cover(scores):
 
 
 def test_the_users_own_levels():
-    found = as_levels([1.0, 3.0, 2.0, 3.0], signed=False)
+    found = as_levels([1.0, 3.0, 2.0, 3.0], signed=False, owner="calibrate")
     assert found == Given((1.0, 2.0, 3.0))
     assert list(found.downwards(np.array([9.0]))) == [3.0, 2.0, 1.0]
 
@@ -72,4 +74,19 @@ def test_the_users_own_levels():
 )
 def test_a_grid_must_be_a_list_of_numbers(grid):
     with pytest.raises(InvalidParameter, match=r"grid=\.\.\.\) must be a non-empty"):
-        as_levels(grid, signed=False)
+        as_levels(grid, signed=False, owner="calibrate")
+
+
+@pytest.mark.parametrize("grid", [Geometric(), Signed()])
+def test_up_is_the_next_level_and_levels_stay(grid):
+    levels = np.array(list(grid.downwards(np.array([1e-7, 3.0, 1e6]))))[::-1]
+    for low, high in pairwise(levels):
+        assert grid.up(float(high)) == high
+        assert grid.up(float(low + 0.3 * (high - low))) == high
+    assert grid.up(np.inf) == np.inf
+
+
+def test_up_from_below_and_from_above():
+    assert Geometric().up(0.0) == 0.0
+    given = Given((1.0, 2.0))
+    assert [given.up(v) for v in (0.5, 1.0, 1.5, 2.5)] == [1.0, 1.0, 2.0, 2.5]

@@ -63,7 +63,7 @@ def test_weighted_budgets_are_those_of_weighted_envelope_scores():
     X, Y = data(rng, 60)
     policy, x = cover()
     grid = np.geomspace(0.05, 8, 60)
-    policy.calibrate(X, Y, 0.2, weights=ratio, grid=grid)
+    policy.calibrate(X, Y, 0.2, guarantee=Weighted(ratio), grid=grid)
     full = Weighted(ratio).calibrate(policy.envelope_scores(X, Y, grid), 0.2, X)
     new, _ = data(rng, 30, TILT)
     budgets = full.at(new, 30)
@@ -81,18 +81,18 @@ def test_equal_weights_change_nothing():
     X, Y = data(rng, 120)
     policy, _ = cover()
     plain = policy.calibrate(X, Y, 0.1).budget_
-    same = policy.calibrate(X, Y, 0.1, weights=lambda X: np.ones(len(X)))
+    same = policy.calibrate(X, Y, 0.1, guarantee=Weighted(lambda X: np.ones(len(X))))
     assert same.budget_ == plain
 
 
-def shifted_violations(weights, n=60, alpha=0.1):
+def shifted_violations(guarantee, n=60, alpha=0.1):
     """Violation rate of each of many calibrations, where contexts have shifted."""
     rng = np.random.default_rng(3)
     policy, x = cover()
     grid = np.geomspace(0.05, 6, 40)
     rates = []
     for _ in range(60):
-        policy.calibrate(*data(rng, n), alpha, weights=weights, grid=grid)
+        policy.calibrate(*data(rng, n), alpha, guarantee=guarantee, grid=grid)
         new, outcome = data(rng, 50, TILT)
         # Without a decision nothing is violated; nan compares as False.
         rates.append(np.mean(outcome[:, 0] > policy.decide(new).value(x) + 1e-6))
@@ -100,10 +100,10 @@ def shifted_violations(weights, n=60, alpha=0.1):
 
 
 def test_the_promise_is_kept_where_contexts_have_shifted():
-    rates = shifted_violations(ratio)
+    rates = shifted_violations(Weighted(ratio))
     assert rates.mean() <= 0.1 + 4 * rates.std() / np.sqrt(len(rates))
     # Negative control: without weights it is broken.
-    rates = shifted_violations(None)
+    rates = shifted_violations("marginal")
     assert rates.mean() > 0.1 + 4 * rates.std() / np.sqrt(len(rates))
 
 
@@ -111,7 +111,7 @@ def test_weighted_policies_do_not_go_to_files(tmp_path):
     rng = np.random.default_rng(4)
     X, Y = data(rng, 60)
     policy, _ = cover()
-    policy.calibrate(X, Y, 0.2, weights=ratio)
+    policy.calibrate(X, Y, 0.2, guarantee=Weighted(ratio))
     with pytest.raises(InvalidParameter, match="cannot write a function"):
         policy.save(tmp_path / "policy.npz")
     with pytest.raises(InvalidParameter, match="Give covariates"):
@@ -125,9 +125,9 @@ def test_a_policy_at_a_budget():
     at = policy.at(0.7)
     np.testing.assert_allclose(at.decide(X).value(x), X[:, 0] + 0.7, atol=1e-6)
     assert (at.budget_, at.radius_) == (0.7, 0.7)
-    told = at.decide(X).certificate
-    assert told.heuristic
-    assert told.alpha == 1.0
+    certificate = at.decide(X).certificate
+    assert certificate.heuristic
+    assert certificate.alpha == 1.0
     assert not hasattr(policy, "budget_")
     np.testing.assert_allclose(
         policy.at(-np.inf).decide(X).value(x), X[:, 0], atol=1e-6

@@ -174,6 +174,7 @@ class Ruler:
         promised: Array,
         ordinary: Array,
         oracles: Sequence[SetOracle],
+        resolution: Array | None = None,
     ) -> Judgement:
         """Hold n decisions, tidied, against their sets.
 
@@ -184,6 +185,8 @@ class Ruler:
             says nothing
         ordinary : values of the ordinary parameters
         oracles : for each key its sets at the n contexts
+        resolution : shape (n,), differences of the objective that the solver cannot
+            tell; a worst case next to nothing has no size of its own to measure by
         """
         held = Held(values, ordinary, oracles)
         extremes = [part.worst(held) for part in self.uncertain]
@@ -196,7 +199,10 @@ class Ruler:
         size = np.abs(objective) if cost is None else cost.size[:, 0]
         value, net = self._compared(extremes, leaves)
         value = np.column_stack([value, gap])
-        net = np.column_stack([net, np.fmax(size, np.abs(promised))])
+        size = np.fmax(size, np.abs(promised))
+        if resolution is not None:
+            size = np.maximum(size, resolution / AIM)
+        net = np.column_stack([net, size])
         relative = self._mended(_relative(value, net), value, net, leaves)
         slack = [np.maximum(each.value, 0.0) for each in extremes]
         n = len(values)

@@ -99,7 +99,7 @@ def affine_rule(
     nonneg: bool = False,
     sees: npt.ArrayLike | None = None,
     name: str | None = None,
-) -> cp.Expression:
+) -> AffineRule:
     """A decision that reacts to the outcome, affinely; use it like a variable.
 
     Parameters

@@ -75,19 +75,25 @@ class ChunkTask:
         decisions: DecisionArrays,
         at: Indices,
     ) -> npt.NDArray[np.bool_]:
-        """Solve, judge, and write what is better than before; which are clean."""
+        """Solve, judge, and write what is better than before; which are settled."""
         solved = _solutions(solver, data)
-        clean = np.zeros(len(at), dtype=bool)
+        status = np.array(STATUSES)[solved.status]
+        # That there is no solution is believed when it is said twice.
+        clean = (decisions.status[at] == status) & (solved.status != FAILED)
+        clean &= solved.status != OPTIMAL
         best = np.flatnonzero(solved.status == OPTIMAL)
         before = np.isin(decisions.status[at], ("optimal",))
         lost = np.flatnonzero((solved.status != OPTIMAL) & ~before)
-        decisions.status[at[lost]] = np.array(STATUSES)[solved.status[lost]]
+        decisions.put(at[lost], self.layout.room(status[lost]))
         if not best.size:
             return clean
         values = self.compiled.values(solved.x[best])
         narrowed = [oracle.narrowed(at[best]) for oracle in oracles]
+        resolution = (
+            np.zeros(len(at)) if solved.resolution is None else solved.resolution
+        )
         judged = self.compiled.ruler.judge(
-            values, solved.objective[best], self.ordinary, narrowed
+            values, solved.objective[best], self.ordinary, narrowed, resolution[best]
         )
         clean[best] = judged.clean
         passed = judged.passed
@@ -95,8 +101,8 @@ class ChunkTask:
         take = np.flatnonzero(judged.clean | ~before[best])
         bound = np.full(len(data), np.nan) if solved.bound is None else solved.bound
         self._write(decisions, at[best][take], judged, take, values, bound[best])
-        status = np.where(passed, "optimal", "audit_failed")
-        decisions.status[at[best][take]] = status[take]
+        verdict = np.where(passed, "optimal", "audit_failed")
+        decisions.status[at[best][take]] = verdict[take]
         return clean
 
     def _write(
@@ -163,4 +169,6 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     bound = (
         nan if given is None or np.shape(given) != (n,) else np.asarray(given, float)
     )
-    return Solutions(status, x, objective, bound)
+    # A resolution is taken at the word of our own solver only.
+    own = solved.resolution if type(solver) is Clarabel else None
+    return Solutions(status, x, objective, bound, own)

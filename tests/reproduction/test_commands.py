@@ -1,0 +1,156 @@
+"""The command line: what it writes, and one sentence for what goes wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from reproduction.commands import INTERRUPTED, app
+from reproduction.demo import problem_models
+from reproduction.experiments import EXPERIMENTS, EXTENTS, needed, runner
+from reproduction.experiments.settings import Extent
+from sublevel.errors import MissingExtra
+
+NEWSVENDOR = EXPERIMENTS["newsvendor"]
+SMALL = Extent("quick", seeds=2, calibration=99, population=50)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """One setting of the newsvendor, two seeds."""
+    monkeypatch.setitem(EXPERIMENTS, "newsvendor", replace(NEWSVENDOR, noises=(0.5,)))
+    monkeypatch.setitem(EXTENTS, "quick", SMALL)
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def test_reproduce_writes_every_page_and_says_what_to_use(small, tmp_path):
+    result = invoke("reproduce", "newsvendor", "--jobs", 1, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "Use the decision-aware calibration" in result.output
+    assert "1 of 1 cells" in result.output
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"report.html", "report.md", "report.json", "cells.csv"} <= written
+    facts = json.loads((tmp_path / "report.json").read_text())
+    assert facts["extent"]["seeds"] == 2
+    assert len(facts["problems"][0]["cells"]) == 13
+    again = invoke("reproduce", "newsvendor", "--jobs", 1, "--out", tmp_path)
+    assert "left" not in again.output  # nothing had to be run
+
+
+@pytest.mark.parametrize("command", ["reproduce bakery", "demo --problem bakery"])
+def test_an_unknown_problem_is_named(command, tmp_path):
+    result = invoke(*command.split(), "--out", tmp_path)
+    assert result.exit_code == 1
+    (line,) = result.output.splitlines()
+    assert "newsvendor, portfolio, shortest-path" in line
+    assert "'bakery'" in line
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = invoke("reproduce", "newsvendor", "--out", tmp_path / "file")
+    assert result.exit_code == 1
+    (line,) = result.output.splitlines()
+    assert f"{tmp_path / 'file'}" in line
+    assert "choose another folder with --out" in line
+
+
+def test_a_full_disk_keeps_what_is_finished(small, tmp_path, monkeypatch):
+    def no_space(descriptor):
+        raise OSError(28, "No space left on device")
+
+    def then_full(*words):
+        monkeypatch.setattr(os, "fsync", no_space)
+        return []
+
+    monkeypatch.setattr(runner, "run_cell", then_full)
+    result = invoke("reproduce", "newsvendor", "--jobs", 1, "--out", tmp_path)
+    assert result.exit_code == 1
+    last = result.output.splitlines()[-1]
+    assert "No space left on device. Free some space" in last
+    assert "finished cells are kept" in last
+    assert list((tmp_path / "cells-quick").iterdir()) == []
+
+
+def test_a_failed_cell_is_named_and_tried_again(small, tmp_path, monkeypatch):
+    def fail(cell):
+        raise ZeroDivisionError("no demand")
+
+    monkeypatch.setattr(runner, "run_cell", fail)
+    result = invoke("reproduce", "newsvendor", "--jobs", 1, "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "1 failed" in result.output
+    last = result.output.splitlines()[-1]
+    assert "ZeroDivisionError: no demand" in last
+    assert "the same command tries these again" in last
+
+
+def test_missing_packages_are_told_before_the_work(monkeypatch, tmp_path):
+    def find(name):
+        return None if name in ("torch", "jinja2") else name
+
+    monkeypatch.setattr(needed, "find_spec", find)
+    for problem, extras in (("portfolio", "report,torch"), ("newsvendor", "report")):
+        result = invoke("reproduce", problem, "--out", tmp_path)
+        assert result.exit_code == 1
+        (line,) = result.output.splitlines()
+        assert f"pip install 'sublevel[{extras}]'" in line
+    with pytest.raises(MissingExtra):
+        needed.require_packages(("newsvendor",))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path):
+    words = ["reproduce", "newsvendor", "--jobs", "1", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sublevel", *words], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("cells-*/news*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == INTERRUPTED
+    assert "the same command goes on from there" in said.splitlines()[-1]
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("problem", ["newsvendor", "portfolio"])
+def test_a_demonstration_of_one_problem(problem, tmp_path, monkeypatch):
+    small = replace(problem_models.model_of(problem), test=40)
+    monkeypatch.setattr("reproduction.demo.problem.model_of", lambda name: small)
+    monkeypatch.setitem(EXTENTS, "quick", SMALL)
+    result = invoke("demo", "--problem", problem, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "the decision keeps its word" in result.output
+    assert "Audit, worst cases found again from the sets: passed" in result.output
+    assert (tmp_path / problem / "report.html").exists()
+    assert max(map(len, result.output.splitlines()[:-1])) <= 80
+
+
+def test_without_torch_a_demonstration_still_decides(tmp_path, monkeypatch):
+    small = replace(problem_models.model_of("portfolio"), test=20)
+    monkeypatch.setattr("reproduction.demo.problem.model_of", lambda name: small)
+    monkeypatch.setattr(needed, "find_spec", lambda name: None)
+    result = invoke("demo", "--problem", "portfolio", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "the decision keeps its word" in result.output
+    assert "No report page. The experiments need jinja2 and torch" in result.output
+    assert not (tmp_path / "portfolio" / "report.html").exists()
+
+
+def test_a_demo_into_a_file_says_so_in_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = invoke("demo", "--problem", "newsvendor", "--out", tmp_path / "file")
+    assert result.exit_code == 1
+    assert "--out" in result.output
+    assert "Traceback" not in result.output
