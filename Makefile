@@ -2,13 +2,15 @@
 PYTHON ?= python3
 EXTRAS := torch,plots,report,boosting,dask,pyomo,test,dev
 JOBS   ?= 2
+SEED   ?= 0
+MODELS ?= 150
 BIN    := .venv/bin
 STAMP  := .venv/.installed
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: help setup demo test check slow docs bench clean
+.PHONY: help setup demo test check slow docs bench fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -46,7 +48,10 @@ bench: setup ## run every script in bench/
 	@for script in $(wildcard bench/*.py); do \
 	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+fuzz: setup ## random models against an oracle of our own: SEED=0 MODELS=150 JOBS=2
+	@$(BIN)/python -m fuzz --seed $(SEED) --models $(MODELS) --jobs $(JOBS)
+
 clean: ## remove everything the other targets made
 	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache \
 	  .hypothesis .import_linter_cache .coverage*
-	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench docs fuzz -name __pycache__ -type d -prune -exec rm -rf {} +

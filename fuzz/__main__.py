@@ -45,7 +45,8 @@ def show(report: Report) -> str:
     report = report.smallest or report
     wrong = "\n".join(f"# {v.kind}: {v.words}" for v in report.verdicts)
     roads = ", ".join(f"{a.road} {a.status}" for a in report.arrivals)
-    return f"# seed {report.model.seed}\n{wrong}\n# {roads}\n{written(report.model)}{ENDING}"
+    head = f"# seed {report.model.seed}\n{wrong}\n# {roads}\n"
+    return f"{head}{written(report.model)}{ENDING}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,7 +65,9 @@ def main(arguments: list[str] | None = None) -> int:
         reports.append(report)
         if report.verdicts:
             print(f"\n{'=' * 80}\n{show(report)}", flush=True)
-    print(f"\n{table(reports)}\n\nrefused\n{refusals(reports)}\n\nother\n{others(reports)}")
+    print(
+        f"\n{table(reports)}\n\nrefused\n{refusals(reports)}\n\nother\n{others(reports)}"
+    )
     failed = [r.model.seed for r in reports if r.verdicts]
     print(f"\n{len(reports)} models in {time.perf_counter() - began:.0f} s, ", end="")
     print(f"{len(failed)} failed: seeds {failed}" if failed else "none failed")

@@ -9,7 +9,7 @@ import numpy as np
 from .joined_regions import AffineImage, Combined, Intersection, Product, Union
 from .law_regions import DIVERGENCES, Laws
 from .loss_regions import NAMES, POSITIVE, Loss, label_loss
-from .model import SEPARATE, UNITLESS, Key, Model, Piece, Row, Rule, blank
+from .model import SEPARATE, UNITLESS, Key, Model, Piece, Row, Rule, blank, flat
 from .oracle import Oracle
 from .regions import Ball, Box, Budget, Finite, Labels, Polytope, Region
 
@@ -163,7 +163,9 @@ class _Draw:
             location = rng.uniform(3, 5, dim).round(3)
         shape = rng.uniform(0.5, 2, dim).round(3)
         if loss == "mahalanobis":
-            shape = (np.diag(shape) + np.tril(rng.uniform(-0.5, 0.5, (dim, dim)), -1)).round(3)
+            shape = (
+                np.diag(shape) + np.tril(rng.uniform(-0.5, 0.5, (dim, dim)), -1)
+            ).round(3)
         if loss == "custom":
             shape = np.ones(dim)
         knob = round(rng.uniform(0.1, 0.9), 2)
@@ -204,9 +206,13 @@ class _Draw:
             return Product(tuple(self.region(str(k), d) for k, d in pairs))
         if kind == "AffineImage":
             inner = int(rng.integers(1, 4))
-            base = str(rng.choice([*simple, "Finite", "Laws" if inner > 1 else "Box", "loss"]))
+            base = str(
+                rng.choice([*simple, "Finite", "Laws" if inner > 1 else "Box", "loss"])
+            )
             matrix = rng.uniform(-1, 1, (dim, inner)).round(3)
-            return AffineImage(self.region(base, inner), matrix, rng.uniform(-1, 3, dim).round(3))
+            return AffineImage(
+                self.region(base, inner), matrix, rng.uniform(-1, 3, dim).round(3)
+            )
         plain = [n for n in NAMES if n not in ("nll", "log_cosh")]
         first = self._loss(str(rng.choice(plain)), max(1, dim - 2), radius)
         weights = tuple(rng.uniform(0.5, 2, 2).round(2).tolist())
@@ -239,7 +245,10 @@ class _Draw:
         if isinstance(region, Loss) and self.chance(0.7):
             through = "loss_set"
         nonneg = False
-        if (self.positive or self.chance(0.2)) and self.twist not in ("empty set", "unbounded set"):
+        if (self.positive or self.chance(0.2)) and self.twist not in (
+            "empty set",
+            "unbounded set",
+        ):
             nonneg = bool((region.bounds()[0] >= 0).all())
         return Key(region, unit, self._shapes(dim), nonneg, through)
 
@@ -309,7 +318,9 @@ class _Draw:
             row = Row(kind, tuple(pieces))
         oracle = Oracle(model)
         if kind in ("log", "sqrt"):
-            least = -oracle.worst(Row("affine", (_times(pieces[0], -1.0),)), oracle_decision).value
+            least = -oracle.worst(
+                Row("affine", (_times(pieces[0], -1.0),)), oracle_decision
+            ).value
             shift = 1.0 - least
             row = Row(kind, (replace(pieces[0], constant=pieces[0].constant + shift),))
         if kind in SEPARATE:
@@ -348,7 +359,11 @@ class _Draw:
             self.seed, keys, lower, upper, self.unit(n), booleans, rule, (), None,
             self.chance(0.4), None, self.twist, self.positive,
         )  # fmt: skip
-        width = n + booleans + (0 if rule is None else len(rule.sees) + int(rule.sees.sum()))
+        width = (
+            n
+            + booleans
+            + (0 if rule is None else len(rule.sees) + int(rule.sees.sum()))
+        )
         start = np.zeros(width)
         start[:n] = (lower + (upper - lower) * rng.uniform(0.2, 0.8, n)).round(2)
         if rule is not None:
@@ -371,14 +386,10 @@ class _Draw:
         return self._twisted(model)
 
     def _over_nothing(self, model):
-        kinds = ("affine",)
-        whole = replace(model, keys=tuple(
-            replace(key, region=key.region.members[0], nonneg=False) for key in model.keys
-        ))  # fmt: skip
-        start = np.zeros(whole.n + whole.booleans + (
-            0 if whole.rule is None else len(whole.rule.sees) + int(whole.rule.sees.sum())
-        ))  # fmt: skip
-        rows = (self.row(whole, kinds, start),)
+        plain = [replace(k, region=k.region.members[0]) for k in model.keys]
+        whole = replace(model, keys=tuple(plain))
+        start = np.zeros(len(flat(whole, blank(whole)).decision))
+        rows = (self.row(whole, ("affine",), start),)
         return replace(model, rows=rows, objective=replace(rows[0], limit=0.0))
 
     def _equality(self, model, start):

@@ -206,7 +206,7 @@ class AffineImage(Region):
 
 @dataclass(frozen=True, eq=False)
 class Combined(Region):
-    """Two losses that share one budget: sum of loss / weight; the second may be labels."""
+    """Losses that share a budget: sum of loss / weight; the second may be of labels."""
 
     first: Loss
     second: Loss | LabelLoss
@@ -244,7 +244,9 @@ class Combined(Region):
             return max(options, key=lambda y: float(v @ y))
 
         def outcome(share):
-            second = replace(self.second, budget=(self.budget - share) * self.weights[1])
+            second = replace(
+                self.second, budget=(self.budget - share) * self.weights[1]
+            )
             return np.concatenate([self._numbers(share).worst(one), second.worst(two)])
 
         # What a share is worth is concave in it.
@@ -273,7 +275,11 @@ class Combined(Region):
         else:
             away, paid = 0.0, self.second.value(two)
         total = self.first.value(one) / self.weights[0] + paid / self.weights[1]
-        least = min(c for _, c in self._labels()) / self.weights[1] if self.has_labels else 0
+        least = (
+            min(c for _, c in self._labels()) / self.weights[1]
+            if self.has_labels
+            else 0
+        )
         most = max(self.budget, least)
         return max(away, (total - most) / max(self.budget, 1e-3))
 

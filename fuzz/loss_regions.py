@@ -92,7 +92,9 @@ class Loss(Region):
                 return float(np.sum(np.maximum(np.abs(r) - self.knob, 0) / w))
             if self.loss == "huber":
                 far = self.knob * np.abs(r) - self.knob**2 / 2
-                return float(np.sum(np.where(np.abs(r) <= self.knob, r**2 / 2, far) / w))
+                return float(
+                    np.sum(np.where(np.abs(r) <= self.knob, r**2 / 2, far) / w)
+                )
             if self.loss == "log_cosh":
                 far = np.abs(r) - np.log(2) + np.log1p(np.exp(-2 * np.abs(r)))
                 near = np.log(np.cosh(np.clip(r, -1, 1)))
@@ -180,7 +182,7 @@ class Loss(Region):
             if self.loss == "huber":
                 return mean + self.knob * a / (1 + price)
             if self.loss == "log_cosh":
-                return mean + np.log((1 + price + a) / (1 - a + price)) / 2
+                return mean + np.log(((1 + a) + price) / ((1 - a) + price)) / 2
             if self.loss == "poisson":
                 return mean * np.exp(np.minimum(a / price, 700.0))
             top = max(float((a * mean).max()), 0.0)

@@ -177,7 +177,10 @@ class Flat:
 def flat(model: Model, piece: Piece) -> Flat:
     """A piece with the rule's numbers among the decisions."""
     times = 1.0 if piece.multiplier is None else piece.multiplier
-    decision, products = [piece.x, piece.z], [times * piece.yx, np.zeros((model.m, model.booleans))]
+    decision, products = (
+        [piece.x, piece.z],
+        [times * piece.yx, np.zeros((model.m, model.booleans))],
+    )
     if model.rule is not None:
         rows, entries = np.nonzero(model.rule.sees)
         slopes = np.zeros((model.m, rows.size))

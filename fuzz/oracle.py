@@ -1,9 +1,9 @@
 """Worst cases and optima by our own formulas: nothing of the library is imported.
 
-The worst outcome of a row is found direction by direction: a row of finitely many
+The worst outcome of a row is sought direction by direction: a row of finitely many
 affine parts is worst where one of them is, and a region knows its worst outcome in any
-direction. Every worst case found is a member of the region, so what it breaks is broken.
-The optimum is bounded by cutting planes over outcomes found this way.
+direction. Every such outcome is a member of the region, so what it breaks is broken.
+The optimum is bounded by cutting planes over these outcomes.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class Oracle:
         for weights in combinations_of(row.kind, len(flats)):
             y = self.region.worst(weights @ slopes)
             value = values(row.kind, self._pieces(flats, decision, y))
-            for _ in range(8 if row.kind in ("norm2", "sum_squares", "log_sum_exp") else 0):
+            for _ in range(
+                8 if row.kind in ("norm2", "sum_squares", "log_sum_exp") else 0
+            ):
                 f = self._pieces(flats, decision, y)
                 other = self.region.worst(gradient(row.kind, f) @ slopes)
                 risen = values(row.kind, self._pieces(flats, decision, other))
@@ -162,11 +164,11 @@ class Oracle:
         enough : value that is attained; the search ends once nothing beats it
         """
         options = list(product((0.0, 1.0), repeat=self.model.booleans))
-        found = [self._best(start, enough, np.array(z)) for z in options]
-        if any(best.status == "unknown" for best in found):
+        bests = [self._best(start, enough, np.array(z)) for z in options]
+        if any(best.status == "unknown" for best in bests):
             return Best("unknown", np.nan)
-        feasible = [best for best in found if best.status == "optimal"]
-        if any(best.status == "unbounded" for best in found):
+        feasible = [best for best in bests if best.status == "optimal"]
+        if any(best.status == "unbounded" for best in bests):
             return Best("unbounded", -np.inf)
         if not feasible:
             return Best("infeasible", np.inf)

@@ -171,7 +171,9 @@ class Ball(Region):
         return [cp.norm(inverse @ (y - self.center), self.order) <= self.radius]
 
     def scaled(self, unit):
-        scale = self.scale * unit if self.scale.ndim == 1 else self.scale * unit[:, None]
+        scale = (
+            self.scale * unit if self.scale.ndim == 1 else self.scale * unit[:, None]
+        )
         return replace(self, center=self.center * unit, scale=scale)
 
     def source(self):
@@ -350,7 +352,12 @@ class Labels(Region):
         paid = [sum(c[j] for c, j in zip(self.costs, p, strict=True)) for p in picks]
         most = max(self.budget, min(paid)) + 1e-12
         return [
-            (np.concatenate([np.eye(len(c))[j] for c, j in zip(self.costs, p, strict=True)]), cost)
+            (
+                np.concatenate(
+                    [np.eye(len(c))[j] for c, j in zip(self.costs, p, strict=True)]
+                ),
+                cost,
+            )
             for p, cost in zip(picks, paid, strict=True)
             if cost <= most
         ]

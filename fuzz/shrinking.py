@@ -13,7 +13,9 @@ from .model import Key, Model, Piece, Row
 MOST_TRIES = 80
 
 
-def shrink(model: Model, fails: Callable[[Model], bool], tries: int = MOST_TRIES) -> Model:
+def shrink(
+    model: Model, fails: Callable[[Model], bool], tries: int = MOST_TRIES
+) -> Model:
     """The smallest model within reach that still fails."""
     left = tries
     smaller = True

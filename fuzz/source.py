@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .model import Model, Piece, Row
-from .text import array, constant, number
+from .text import constant, number
 
 HEAD = """import cvxpy as cp
 import numpy as np
@@ -73,7 +73,10 @@ def written(model: Model) -> str:
 def parameter_names(model: Model) -> list[list[str]]:
     """Names of the uncertain parameters of each key."""
     return [
-        [f"r{k}" if len(key.shapes) == 1 else f"r{k}_{i}" for i in range(len(key.shapes))]
+        [
+            f"r{k}" if len(key.shapes) == 1 else f"r{k}_{i}"
+            for i in range(len(key.shapes))
+        ]
         for k, key in enumerate(model.keys)
     ]
 
@@ -141,7 +144,9 @@ class _Writer:
             for name, shape in zip(names, key.shapes, strict=True):
                 size = int(np.prod(shape, dtype=int))
                 entries = slice(at, at + size)
-                terms += self._outcome(name, shape, own[entries], products[entries], piece)
+                terms += self._outcome(
+                    name, shape, own[entries], products[entries], piece
+                )
                 at += size
         if piece.constant or not terms:
             terms.append(number(unit * piece.constant))

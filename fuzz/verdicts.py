@@ -39,14 +39,14 @@ class Report:
     smallest: Report | None = None
 
 
-def examine(model: Model, told: Model | None = None) -> Report:
+def examine(model: Model, twin: Model | None = None) -> Report:
     """Solve a model by every road and hold it against the oracle.
 
     Parameters
     ----------
-    told : the model the library is given, where a fault is planted; else the same
+    twin : the model the library is given, where a fault is planted; else the same
     """
-    arrivals = travel(written(model if told is None else told))
+    arrivals = travel(written(model if twin is None else twin))
     faults = [
         Verdict("raw error", f"{a.road}: {a.message}")
         for a in arrivals
@@ -54,7 +54,9 @@ def examine(model: Model, told: Model | None = None) -> Report:
     ]
     refused = [a for a in arrivals if a.status in ("refused", "outside_domain")]
     decided = [a for a in arrivals if a.status == "optimal"]
-    if not faults and len(refused) == len([a for a in arrivals if a.status != "no road"]):
+    if not faults and len(refused) == len(
+        [a for a in arrivals if a.status != "no road"]
+    ):
         return Report(model, "refused", (), tuple(arrivals))
     if model.twist == "empty set":
         return _of_empty_set(model, arrivals, faults)
@@ -110,7 +112,9 @@ def _robust(oracle, a, decision):
     for kind, miss, size in oracle.misses(decision):
         if miss > TOLERANCE * max(size, LEAST_SIZE):
             share = miss / max(size, LEAST_SIZE)
-            yield Verdict("not robust", f"{a.road}: a row of {kind} misses by {share:.2e}")
+            yield Verdict(
+                "not robust", f"{a.road}: a row of {kind} misses by {share:.2e}"
+            )
 
 
 def _objective_unit(model):
@@ -123,7 +127,9 @@ def _honest(model, oracle, a, worst, scale):
     """The objective is what the decision is worth, and the worst outcome a member."""
     given = a.objective / _objective_unit(model)
     if abs(given - worst.value) > TOLERANCE * scale:
-        kind = "objective overstated" if given < worst.value else "objective understated"
+        kind = (
+            "objective overstated" if given < worst.value else "objective understated"
+        )
         if kind == "objective understated" and model.objective.kind in (
             "norm2",
             "sum_squares",
@@ -144,7 +150,8 @@ def _agree(model, arrivals, decided, scale):
     for a in decided[1:]:
         apart = abs(a.objective - decided[0].objective) / abs(unit)
         if apart > TOLERANCE * scale:
-            words = f"{decided[0].road} {decided[0].objective:.9g}, {a.road} {a.objective:.9g}"
+            one, two = (f"{b.road} {b.objective:.9g}" for b in (decided[0], a))
+            words = f"{one}, {two}"
             yield Verdict("roads apart", words)
     passive = (*GIVEN_UP, "no road", "raw error", "optimal", "audit_failed")
     for a in arrivals:
@@ -165,12 +172,15 @@ def _optimal(oracle, arrivals, decided, taken, worst, scale, faults):
         if best.status != "optimal":
             faults.append(Verdict("status", f"{a.road} optimal, oracle {best.status}"))
         elif worst[a.road].value - best.value > TOLERANCE * scale:
-            words = f"{a.road}: {worst[a.road].value:.9g} where {best.value:.9g} is possible"
+            worth = f"{worst[a.road].value:.9g}"
+            words = f"{a.road}: {worth} where {best.value:.9g} is possible"
             faults.append(Verdict("suboptimal", words))
     for a in arrivals:
         wrong = a.status in ("infeasible", "unbounded") and best.status != a.status
         if wrong:
-            faults.append(Verdict("status", f"{a.road} {a.status}, oracle {best.status}"))
+            faults.append(
+                Verdict("status", f"{a.road} {a.status}, oracle {best.status}")
+            )
     return best
 
 
@@ -187,7 +197,10 @@ def _failed_rightly(oracle, arrivals, taken, worst, best, scale):
             miss <= tight * max(size, LEAST_SIZE)
             for _, miss, size in oracle.misses(taken[a.road])
         )
-        good = best.status == "optimal" and worst[a.road].value - best.value <= tight * scale
+        good = (
+            best.status == "optimal"
+            and worst[a.road].value - best.value <= tight * scale
+        )
         words = "right" if kept and good else "not right, and no other answer was found"
         yield Verdict("audit failed", f"{a.road}: the decision is {words}")
 
