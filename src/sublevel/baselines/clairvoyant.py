@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, as_matrix
+from ..checks import Array, as_matrix, as_numbers, require_having
 from ..errors import InvalidParameter
 from ..evaluation import Evaluation
 from ..predictions import count_rows
@@ -82,7 +82,7 @@ class Clairvoyant(Judged):
 
     Examples
     --------
-    >>> import sublevel as sl
+    >>> import cvxpy as cp, numpy as np, sublevel as sl
     >>> r, w = sl.Uncertain(2, name="returns"), cp.Variable(2, nonneg=True)
     >>> U = sl.sets.Box([0.0, 0.0], [1.0, 1.0])
     >>> problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: U})
@@ -91,6 +91,8 @@ class Clairvoyant(Judged):
     """
 
     def __init__(self, problem: RobustProblem) -> None:
+        model = "a RobustProblem"
+        require_having("Clairvoyant", "uncertainty", model, problem=problem)
         self.problem = problem
         widths = [sum(p.size for p in key) for key in problem.uncertainty]
         ends = np.cumsum(widths).tolist()
@@ -134,5 +136,5 @@ class Clairvoyant(Judged):
 
 def _columns(Y: Any) -> Any:
     """Outcomes of one component may come without a second axis."""
-    columns = np.asarray(Y, dtype=float)
+    columns = as_numbers("Clairvoyant", "Y", Y)
     return columns[:, None] if columns.ndim == 1 else columns

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, require_level
+from ..checks import Array, require_bool, require_choice, require_level
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian, Loss, Mahalanobis
@@ -22,6 +22,9 @@ from ..predictions import Prediction, count_rows
 from ..theory.classical import ellipsoid_radius
 from .source import SetSource, require_full_rank
 from .wording import heuristic
+
+#: How the spread of past outcomes is estimated.
+SPREADS = ("diagonal", "full")
 
 _REFERENCE = "Ben-Tal and Nemirovski (2000); Bertsimas, den Hertog and Pauphilet (2021)"
 _ASSUMPTIONS = (
@@ -69,6 +72,8 @@ class ClassicalEllipsoid(SetSource):
     def fit(self, X: Any, Y: Any) -> ClassicalEllipsoid:
         """Mean and spread of the outcomes; X only has to have as many rows."""
         require_level("ClassicalEllipsoid", alpha=self.alpha)
+        require_choice("ClassicalEllipsoid", SPREADS, spread=self.spread)
+        require_bool("ClassicalEllipsoid", asserted=self.asserted)
         vectors = self._learn_outcomes(X, Y)
         self.mean_ = vectors.mean(axis=0)
         self.scale_ = _deviations(vectors)
@@ -80,15 +85,10 @@ class ClassicalEllipsoid(SetSource):
     def _loss(self, vectors: Array) -> Loss:
         if self.spread == "diagonal":
             return Gaussian()
-        if self.spread == "full":
-            covariance = np.atleast_2d(np.cov(vectors.T))
-            remedy = "Use spread='diagonal', drop columns or add rows."
-            require_full_rank("ClassicalEllipsoid.fit(Y)", covariance, remedy)
-            return Mahalanobis(covariance)
-        raise InvalidParameter(
-            "ClassicalEllipsoid(spread=...) must be 'diagonal' or 'full', got "
-            f"{self.spread!r}."
-        )
+        covariance = np.atleast_2d(np.cov(vectors.T))
+        remedy = "Use spread='diagonal', drop columns or add rows."
+        require_full_rank("ClassicalEllipsoid.fit(Y)", covariance, remedy)
+        return Mahalanobis(covariance)
 
     def _say(self, X: Any) -> Prediction:
         n = count_rows(X)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, require_positive
+from ..checks import Array, as_numbers, require_positive, require_sized
 from ..errors import InvalidParameter, SolverFailed
 
 #: Steps after which M^-1 is computed afresh, and finished clouds are put aside.
@@ -53,7 +53,7 @@ def enclosing_ellipsoids(clouds: Any, tol: float = 1e-4) -> tuple[Array, Array]:
     >>> centres.round(3) + 0.0, factors[0].round(3)
     (array([[0., 0.]]), array([[1.414, 0.   ], [0.   , 1.414]]))
     """
-    clouds = np.asarray(clouds, dtype=float)
+    clouds = as_numbers("enclosing_ellipsoids", "clouds", clouds)
     if clouds.ndim != 3:
         raise InvalidParameter(
             "enclosing_ellipsoids(clouds) must be of shape (n, k, m), got "
@@ -64,6 +64,7 @@ def enclosing_ellipsoids(clouds: Any, tol: float = 1e-4) -> tuple[Array, Array]:
         raise InvalidParameter(
             "enclosing_ellipsoids(clouds) must be finite, got nan or infinity."
         )
+    require_sized("enclosing_ellipsoids", "clouds", clouds)
     n, k, m = clouds.shape
     centres, factors = np.empty((n, m)), np.empty((n, m, m))
     # With q'M^-1 q at most (1 + eps)(m + 1), log volume is at most (m + 1) eps / 2 off.

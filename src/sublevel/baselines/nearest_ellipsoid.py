@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from ..checks import Array, require_positive
+from ..checks import Array, briefly, is_whole, require_positive
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
 from .ellipsoidal import Ellipsoidal, EllipsoidPrediction
@@ -115,10 +115,10 @@ class NearestEllipsoid(SetSource):
         if self.n_neighbors is None:
             return min(n, max(ceil(sqrt(n)), 2 * (m + 1)))
         k = self.n_neighbors
-        if not (isinstance(k, int | np.integer) and 1 <= k <= n):
+        if not (is_whole(k, least=1) and k <= n):
             raise InvalidParameter(
                 "NearestEllipsoid(n_neighbors=...) must be a whole number from 1 to "
-                f"the {n} past contexts, got {k!r}."
+                f"the {n} past contexts, got {briefly(k)}."
             )
         return int(k)
 

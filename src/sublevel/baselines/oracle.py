@@ -14,7 +14,13 @@ from typing import Any
 
 from scipy.stats import norm
 
-from ..checks import Array, as_matrix, require_level
+from ..checks import (
+    Array,
+    as_matrix,
+    require_choice,
+    require_having,
+    require_level,
+)
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian
@@ -69,10 +75,7 @@ class Oracle(SetSource):
     def budget_(self) -> float:  # type: ignore[override]
         """The squared radius."""
         require_level("Oracle", alpha=self.alpha)
-        if self.noise not in NOISES:
-            raise InvalidParameter(
-                f"Oracle(noise=...) must be one of {NOISES}, got {self.noise!r}."
-            )
+        require_choice("Oracle", NOISES, noise=self.noise)
         if self.noise == "subgaussian":
             return ellipsoid_radius(self.alpha) ** 2
         return float(max(norm.isf(self.alpha), 0.0)) ** 2
@@ -107,8 +110,9 @@ class Oracle(SetSource):
         return outcomes, outcomes.names([f"y{k}" for k in range(said.width)])
 
     def _ask(self, name: str, X: Any) -> Array:
-        shape = (count_rows(X), None)
-        found = as_matrix("Oracle", name, getattr(self, name)(X), shape)
+        shape, function = (count_rows(X), None), getattr(self, name)
+        require_having("Oracle", "__call__", "a function of X", **{name: function})
+        found = as_matrix("Oracle", name, function(X), shape)
         if name == "scale" and not (found > 0).all():
             raise InvalidParameter(
                 "Oracle(scale=...) must return standard deviations, all positive, got "

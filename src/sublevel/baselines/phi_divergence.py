@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import require_level
+from ..checks import briefly, require_choice, require_level
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, divergences
 from ..predictions import Prediction, count_rows
@@ -94,16 +94,12 @@ class PhiDivergence(SetSource):
 
     def _check(self) -> None:
         require_level("PhiDivergence", alpha=self.alpha)
-        if self.divergence not in KINDS:
-            raise InvalidParameter(
-                f"PhiDivergence(divergence=...) must be one of {sorted(KINDS)}, got "
-                f"{self.divergence!r}."
-            )
+        require_choice("PhiDivergence", sorted(KINDS), divergence=self.divergence)
         known = _rules(self.divergence)
-        if self.rule not in known:
+        if not (isinstance(self.rule, str) and self.rule in known):
             raise InvalidParameter(
                 f"PhiDivergence(rule=...) must be one of {known} for "
-                f"{self.divergence!r}, got {self.rule!r}."
+                f"{self.divergence!r}, got {briefly(self.rule)}."
             )
 
     def _radius(self, size: int) -> float:

@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from ..errors import NotCalibrated
 from ..guarantees import Certificate
 from ..loss_set.batch import SetBatch
-from ..loss_set.fitting import fit_model
+from ..loss_set.fitting import check_outcomes, fit_model
 from ..loss_set.marks import mark_rows
 from ..losses import Squared
 from ..predictions import (
@@ -64,6 +64,8 @@ class PointPrediction(SetSource):
         """Train the model; a fitted one is left alone."""
         require_rows(X, Y, "PointPrediction.fit")
         model = as_model(self.model)
+        needs = "labels" if is_classifier(model) else "location"
+        check_outcomes(X, Y, needs, "PointPrediction.fit")
         self.training_marks = None if is_fitted(model) else mark_rows(X, Y)
         self.model_ = fit_model(model, X, Y)
         self._columns = frame_columns(Y)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..checks import Array, require_level
+from ..checks import Array, as_numbers, require_having, require_level
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, Marginal
 from ..guarantees.exact import exact
@@ -141,6 +141,9 @@ class PredictThenCalibrate(SetSource):
         from sklearn.ensemble import GradientBoostingRegressor
 
         if self.residual_model is not None:
+            estimator = "an estimator with fit and predict"
+            name = type(self).__name__
+            require_having(name, "fit", estimator, residual_model=self.residual_model)
             found = clone(self.residual_model)
         else:
             found = GradientBoostingRegressor(
@@ -231,5 +234,5 @@ class _Floored:
 
     def predict(self, X: Any) -> Array:
         """At least the floor, shape (n,)."""
-        said = np.asarray(self.model.predict(X), dtype=float)
+        said = as_numbers("residual_model", "prediction", self.model.predict(X))
         return np.asarray(np.maximum(said, self.floor))

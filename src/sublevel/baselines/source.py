@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..checks import Array
+from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter, NotCalibrated
 from ..guarantees import Certificate
 from ..loss_set.batch import SetBatch
@@ -27,6 +27,7 @@ from ..predictions import (
     column_names,
     count_rows,
     frame_columns,
+    require_aligned,
     split_columns,
 )
 from .shaped import Shape, ShapeBatch
@@ -96,11 +97,12 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
         return self.outcomes_, self.names_
 
     def _budgets(self, budget: Any, n: int) -> Array:
-        found = np.asarray(budget, dtype=float)
+        owner = f"{type(self).__name__}.predict_set"
+        found = as_numbers(owner, "budget", budget)
         if found.shape not in ((), (n,)) or np.isnan(found).any():
             raise InvalidParameter(
-                f"{type(self).__name__}.predict_set(budget=...) must be a number or "
-                f"one for each of the {n} rows of X, got {budget!r}."
+                f"{owner}(budget=...) must be a number or one for each of the {n} rows "
+                f"of X, got {briefly(budget)}."
             )
         return np.array(np.broadcast_to(found, n))
 
@@ -129,6 +131,7 @@ def require_rows(X: Any, Y: Any, owner: str) -> None:
             f"{owner}: X and Y must have as many rows, at least one, got {contexts} "
             f"and {outcomes}."
         )
+    require_aligned(Y, X, owner, "Y")
 
 
 def require_full_rank(owner: str, covariance: Array, remedy: str) -> None:
@@ -144,6 +147,16 @@ def require_full_rank(owner: str, covariance: Array, remedy: str) -> None:
         )
 
 
+def _distinct(labels: Any) -> Any:
+    try:
+        return np.unique(np.asarray(labels))
+    except TypeError as error:
+        raise InvalidParameter(
+            f"Y must have labels of one kind, none missing, got {error}. Turn all into "
+            "words, or all into numbers."
+        ) from error
+
+
 def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     """How the columns of Y become vectors: numbers, or one column of labels.
 
@@ -155,7 +168,7 @@ def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     columns = split_columns(Y)
     words = np.asarray(columns[0]).dtype.kind in "OUSb"
     if len(columns) == 1 and (labels or words):
-        block: Any = Labels(np.unique(np.asarray(columns[0])))
+        block: Any = Labels(_distinct(columns[0]))
     else:
         block = Numbers(len(columns))
     return Outcomes((block,), frame_columns(Y))

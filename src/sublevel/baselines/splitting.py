@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..checks import require_level
+from ..checks import as_generator, require_level
 from ..errors import InvalidParameter
 from ..predictions import count_rows
 
@@ -22,6 +20,7 @@ def split_rows(owner: Any, X: Any, share: float, random_state: Any) -> tuple[Any
 
     Examples
     --------
+    >>> import numpy as np
     >>> learn, aside = split_rows(None, np.zeros((10, 1)), 0.3, 0)
     >>> len(learn), len(aside), sorted([*learn, *aside]) == list(range(10))
     (7, 3, True)
@@ -29,7 +28,7 @@ def split_rows(owner: Any, X: Any, share: float, random_state: Any) -> tuple[Any
     name = type(owner).__name__
     require_level(name, share=share)
     n = count_rows(X)
-    order = np.random.default_rng(random_state).permutation(n)
+    order = as_generator(name, random_state).permutation(n)
     aside = round(share * n)
     if not 0 < aside < n:
         raise InvalidParameter(

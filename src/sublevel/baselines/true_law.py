@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import as_generator, as_numbers, require_having
 from ..errors import InvalidParameter
 from ..guarantees.exact import require_whole
 from ..predictions import count_rows
@@ -44,11 +45,12 @@ class TrueLaw:
 
     def __post_init__(self) -> None:
         require_whole("TrueLaw", least=1, size=self.size)
+        require_having("TrueLaw", "__call__", "a function", draw=self.draw)
 
     def sample(self, X: Any) -> Sample:
         """Draws at every row of X."""
-        rng = np.random.default_rng(self.random_state)
-        found = np.asarray(self.draw(X, self.size, rng), dtype=float)
+        rng = as_generator("TrueLaw", self.random_state)
+        found = as_numbers("TrueLaw", "draw", self.draw(X, self.size, rng))
         n = count_rows(X)
         if found.ndim != 3 or found.shape[:2] != (n, self.size):
             raise InvalidParameter(

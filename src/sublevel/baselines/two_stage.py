@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from ..checks import Array, as_matrix, require_level, require_positive
+from ..checks import Array, as_matrix, briefly, require_level, require_positive
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, Marginal
 from ..predictions import count_rows
@@ -158,6 +158,11 @@ class TwoStage(SetSource):
     def fit(self, X: Any, Y: Any) -> TwoStage:
         """Least squares on one part of the rows, residuals of the other."""
         require_level("TwoStage", alpha=self.alpha, delta=self.delta)
+        if not (self.bounds is None or isinstance(self.bounds, Bounds)):
+            raise InvalidParameter(
+                "TwoStage(bounds=...) must be a sl.baselines.Bounds or None, got "
+                f"{briefly(self.bounds)}."
+            )
         vectors, design = self._learn_outcomes(X, Y), self._design(X)
         rows, held = split_rows(self, X, self.share, self.random_state)
         self._learn_model(design[rows], vectors[rows])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..checks import as_matrix
+from ..checks import as_matrix, require_choice, require_having
 from ..errors import InvalidParameter
 from ..predictions import count_rows
 from ..robust import Decisions
@@ -52,16 +52,16 @@ class WeightedSample(Judged):
     """
 
     def __init__(self, problem: Any, weights: Any, constraints: str = "every") -> None:
+        owner, model = "WeightedSample", "a RobustProblem"
+        require_having(owner, "uncertainty", model, problem=problem)
+        scheme = "weights with sample(X), such as sl.baselines.NearestWeights(5)"
+        require_having(owner, "sample", scheme, weights=weights)
+        require_choice(owner, CONSTRAINTS, constraints=constraints)
         if len(problem.uncertainty) != 1:
             raise InvalidParameter(
                 "WeightedSample(problem=...) must have one set of uncertain "
                 f"parameters, got {len(problem.uncertainty)}. Give them one set as a "
                 "tuple: {(a, b): sets}."
-            )
-        if constraints not in CONSTRAINTS:
-            raise InvalidParameter(
-                f"WeightedSample(constraints=...) must be one of {CONSTRAINTS}, got "
-                f"{constraints!r}."
             )
         self.problem = problem
         self.weights = weights

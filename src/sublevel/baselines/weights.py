@@ -22,9 +22,16 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
 
-from ..checks import Array, require_positive
+from ..checks import (
+    Array,
+    briefly,
+    is_whole,
+    require_choice,
+    require_having,
+    require_positive,
+)
 from ..errors import InvalidParameter, NotCalibrated
-from ..predictions import Outcomes, column_names
+from ..predictions import Outcomes, column_names, count_rows
 from .source import read_outcomes, require_rows
 
 #: Kernels of a distance in units of the bandwidth, up to a factor.
@@ -79,6 +86,8 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
                 f"{type(self).__name__}.sample(X) needs past outcomes: call "
                 "fit(X_train, Y_train) first."
             )
+        # A neighbour search that is asked about None answers about its own past.
+        count_rows(X)
         return _packed(sp.csr_array(self._weigh(X)), self._past)
 
     @abstractmethod
@@ -115,10 +124,10 @@ class NearestWeights(Weights):
         n, k = len(self._past), self.n_neighbors
         if k is None:
             k = ceil(sqrt(n))
-        if not (isinstance(k, int | np.integer) and 1 <= k <= n):
+        if not (is_whole(k, least=1) and k <= n):
             raise InvalidParameter(
                 "NearestWeights(n_neighbors=...) must be a whole number from 1 to the "
-                f"{n} past contexts, got {k!r}."
+                f"{n} past contexts, got {briefly(k)}."
             )
         self.n_neighbors_ = int(k)
         self._index = NearestNeighbors(n_neighbors=self.n_neighbors_).fit(X)
@@ -153,11 +162,7 @@ class KernelWeights(Weights):
         self.kernel = kernel
 
     def _learn(self, X: Any) -> None:
-        if self.kernel not in KERNELS:
-            raise InvalidParameter(
-                f"KernelWeights(kernel=...) must be one of {sorted(KERNELS)}, got "
-                f"{self.kernel!r}."
-            )
+        require_choice("KernelWeights", sorted(KERNELS), kernel=self.kernel)
         n = len(self._past)
         self._index = NearestNeighbors(n_neighbors=1).fit(X)
         if self.bandwidth is None:
@@ -207,6 +212,9 @@ class ForestWeights(Weights):
     def _learn(self, X: Any) -> None:
         from sklearn.ensemble import RandomForestRegressor
 
+        if self.forest is not None:
+            forest = "a forest with fit and apply"
+            require_having("ForestWeights", "apply", forest, forest=self.forest)
         default = RandomForestRegressor(100, min_samples_leaf=10, random_state=0)
         model = default if self.forest is None else clone(self.forest)
         past = self._past

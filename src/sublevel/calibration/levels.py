@@ -15,7 +15,7 @@ from math import asinh, ceil, isinf, log, sinh
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array
+from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter
 
 #: Ratio of neighbouring levels where none are given.
@@ -140,13 +140,10 @@ def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:
     """
     if grid is None:
         return Signed() if signed else Geometric()
-    try:
-        levels = np.asarray(grid, dtype=float)
-    except (TypeError, ValueError):
-        levels = np.array(np.nan)
+    levels = as_numbers(owner, "grid", grid)
     if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all():
         raise InvalidParameter(
             f"{owner}(grid=...) must be a non-empty list of finite budgets, got "
-            f"{grid!r}."
+            f"{briefly(grid)}."
         )
     return Given(tuple(np.unique(levels).tolist()))

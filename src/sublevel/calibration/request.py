@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from ..checks import require_level
+from ..checks import briefly, require_bool, require_level
 from ..errors import InvalidParameter
 from ..guarantees import PAC, CrossFitting, Guarantee, Marginal, get
 from ..guarantees.faces import takes_components
@@ -75,10 +75,11 @@ def read_request(
 ) -> Request:
     """A request that makes sense, or one sentence why it does not."""
     require_level(owner, alpha=alpha)
-    if method not in METHODS:
+    if not (isinstance(method, str) and method in METHODS):
         raise InvalidParameter(
-            f"{owner}(method=...) must be one of {METHODS}, got {method!r}."
+            f"{owner}(method=...) must be one of {METHODS}, got {briefly(method)}."
         )
+    require_bool(owner, given_decided=given_decided)
     promise = get(guarantee)
     if delta is not None:
         require_level(owner, delta=delta)
@@ -110,10 +111,6 @@ def read_request(
         raise InvalidParameter(
             f"{owner}(fallback=...) goes with 'marginal' and 'pac' only: the other "
             f"promises are of robust decisions, got {promise!r}."
-        )
-    if not isinstance(given_decided, bool):
-        raise InvalidParameter(
-            f"{owner}(given_decided=...) must be True or False, got {given_decided!r}."
         )
     return Request(owner, alpha, promise, method, grid, given_decided)
 

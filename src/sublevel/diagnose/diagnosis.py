@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, require_level
+from ..checks import Array, briefly, require_level
 from ..errors import InvalidParameter
 from ..guarantees import PAC, Marginal
 from ..loss_set.marks import count_seen, mark_rows
 from ..losses import Mahalanobis
-from ..predictions import Prediction
+from ..predictions import Prediction, require_aligned
 from ..theory.residual_study import (
     FEWEST,
     NUMBERS,
@@ -61,6 +61,12 @@ def diagnose(
 
 def _residuals(sets: Any, X: Any, Y: Any) -> tuple[Array, Any]:
     """Outcome minus prediction, in the shape of the sets, shape (N, m); their loss."""
+    if isinstance(sets, type) or not hasattr(sets, "predict_set"):
+        raise InvalidParameter(
+            f"diagnose(sets) must be a fitted LossSet, got {briefly(sets)}. Say "
+            "diagnose(sl.LossSet(model).fit(X_train, Y_train), X, Y)."
+        )
+    require_aligned(Y, X, "diagnose", "Y")
     batch = sets.predict_set(X, budget=1.0)
     parts = getattr(batch, "parts", (batch,))
     said = parts[0].prediction

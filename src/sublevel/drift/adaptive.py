@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, as_vector, require_level, require_positive
+from ..checks import (
+    Array,
+    as_vector,
+    briefly,
+    is_answer,
+    is_number,
+    require_level,
+    require_positive,
+)
 from ..errors import InvalidParameter
 
 
@@ -76,15 +84,15 @@ class Adaptive:
         violated : whether the deployed decision violated
         score : loss of the new outcome, to be added to the scores, optional
         """
-        if violated not in (True, False):
+        if not is_answer(violated):
             raise InvalidParameter(
                 f"Adaptive.update(violated=...) must be true or false, got "
-                f"{violated!r}."
+                f"{briefly(violated)}."
             )
-        if score is not None and np.isnan(score):
+        if score is not None and not (is_number(score) and not np.isnan(score)):
             raise InvalidParameter(
-                "Adaptive.update(score=...) must be a number, got nan. Leave it out "
-                "where the outcome is not known."
+                "Adaptive.update(score=...) must be a number, got "
+                f"{briefly(score)}. Leave it out where the outcome is not known."
             )
         raised = self.level + self.gamma * (self.alpha - float(bool(violated)))
         self.level = min(1.0, raised)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincc, betaln, logsumexp
 
-from ..checks import Array, require_level
+from ..checks import Array, briefly, is_answer, is_whole, require_level
 from ..errors import InvalidParameter
 
 #: Bets kept, and how many of them are too young to be judged.
@@ -54,7 +54,7 @@ class Monitor:
 
     def __init__(self, alpha: float, delta: float = 0.05, block: int = 25) -> None:
         require_level("Monitor", alpha=alpha, delta=delta)
-        if not isinstance(block, int) or block < 1:
+        if not is_whole(block, least=1):
             raise InvalidParameter(
                 f"Monitor(block=...) must be a whole number of at least 1, got "
                 f"{block!r}."
@@ -68,12 +68,19 @@ class Monitor:
 
     def watch(self, violated: Iterable[Any] | Any) -> Monitor:
         """Take in one outcome, or several in their order."""
-        for value in np.atleast_1d(np.asarray(violated)).tolist():
-            if value not in (True, False):
+        masked = isinstance(violated, np.ma.MaskedArray)
+        try:
+            answers = np.asarray(None if masked else violated).ravel().tolist()
+        except (TypeError, ValueError):
+            answers = [violated]
+        for value in answers:
+            if not is_answer(value):
                 raise InvalidParameter(
                     "Monitor.watch(violated) must be true or false, got "
-                    f"{value!r}. Leave out contexts without an outcome."
+                    f"{'masked entries' if masked else briefly(value)}. Leave out "
+                    "contexts without an outcome."
                 )
+        for value in answers:
             self._step(bool(value))
         return self
 

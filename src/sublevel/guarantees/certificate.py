@@ -14,7 +14,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
-from ..checks import require_level
+from ..checks import briefly, is_number, is_whole, require_level
 from ..errors import InvalidParameter
 
 #: The event of guarantees that cover a constraint, and not the outcome itself.
@@ -179,16 +179,69 @@ class Certificate:
         >>> Certificate.from_dict(certificate.to_dict()) == certificate
         True
         """
-        plain = dict(values)
-        plain["assumptions"] = tuple(plain["assumptions"])
-        plain["budget"] = float(plain["budget"])
-        plain["groups"] = tuple(
-            (name, cls.from_dict(each)) for name, each in plain.get("groups", ())
-        )
-        return cls(**plain)
+        wanted = {field.name: field.type for field in fields(cls)}
+        if not isinstance(values, Mapping) or not set(values) <= set(wanted):
+            raise InvalidParameter(
+                "Certificate.from_dict(values) must be a dict with the fields of a "
+                f"Certificate, got {briefly(values)}."
+            )
+        parts = dict(values)
+        for name in wanted:
+            if name in parts:
+                parts[name] = _read_field(name, wanted[name], parts[name])
+        try:
+            return cls(**parts)
+        except TypeError as error:
+            raise InvalidParameter(
+                f"Certificate.from_dict(values): {error}."
+            ) from error
 
     def __str__(self) -> str:
         return "\n".join([_claim(self), *(_row(*row) for row in _rows(self))])
+
+
+def _read_field(name: str, kind: Any, value: Any) -> Any:
+    """One field as `to_dict` wrote it, checked to be of its kind."""
+    if name == "groups":
+        return _read_groups(value)
+    if kind == "tuple[str, ...]":
+        fits = isinstance(value, list | tuple) and all(type(v) is str for v in value)
+        value = tuple(value) if fits else value
+    elif kind in ("str", "bool"):
+        fits = type(value).__name__ == kind
+    elif value is None:
+        fits = "None" in kind
+    elif "int" in kind:
+        fits = is_whole(value)
+    elif name == "budget" and isinstance(value, str):
+        fits = value in ("inf", "-inf")
+    else:
+        fits = is_number(value) and value == value
+        fits = fits and (name == "budget" or 0 <= value <= 1)
+    if not fits:
+        raise InvalidParameter(
+            f"Certificate.from_dict(values[{name!r}]) must be a {kind} as to_dict "
+            f"writes it, got {briefly(value)}."
+        )
+    return float(value) if name == "budget" else value
+
+
+def _read_groups(value: Any) -> tuple[tuple[Hashable, Certificate], ...]:
+    """Names of groups with their certificates, which have no groups of their own."""
+    fits = isinstance(value, list | tuple) and all(
+        isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], Hashable)
+        and isinstance(pair[1], Mapping)
+        and not pair[1].get("groups")
+        for pair in value
+    )
+    if not fits:
+        raise InvalidParameter(
+            "Certificate.from_dict(values['groups']) must be pairs of a group and its "
+            f"certificate as to_dict writes them, got {briefly(value)}."
+        )
+    return tuple((name, Certificate.from_dict(each)) for name, each in value)
 
 
 def _claim(certificate: Certificate) -> str:

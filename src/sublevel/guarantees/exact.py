@@ -6,12 +6,11 @@ may land on either side of it, and one rank too few breaks the promise.
 
 from fractions import Fraction
 from math import comb
-from numbers import Integral
 from typing import Any
 
 from scipy.special import betaincc, betainccinv
 
-from ..checks import require_level
+from ..checks import briefly, is_whole, require_level
 from ..errors import InvalidParameter
 
 #: Relative accuracy granted to the incomplete beta function.
@@ -28,11 +27,10 @@ def exact(level: float) -> Fraction:
 def require_whole(owner: str, least: int, **values: Any) -> None:
     """Each value must be a whole number of at least `least`."""
     for name, value in values.items():
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or value < least:
+        if not is_whole(value, least):
             raise InvalidParameter(
                 f"{owner}({name}=...) must be a whole number of at least {least}, got "
-                f"{value!r}."
+                f"{briefly(value)}."
             )
 
 

@@ -215,6 +215,8 @@ def _as_labels(owner: str, answer: Any) -> Labels:
 
     NumPy would turn the list ["a", nan] into the names "a" and "nan".
     """
+    if isinstance(answer, np.ma.MaskedArray) and np.ma.getmaskarray(answer).any():
+        raise _not_comparable(owner, "a masked array with labels masked")
     try:
         labels = np.asarray(answer)
         if labels.dtype.kind in "US" and not isinstance(answer, np.ndarray):

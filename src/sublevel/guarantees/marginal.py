@@ -12,7 +12,7 @@ from math import ceil, inf
 
 from ..checks import require_level
 from .certificate import Certificate
-from .exact import exact
+from .exact import exact, require_whole
 from .order_statistic import OrderStatistic
 
 _REFERENCE = "Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), Theorem 2.2"
@@ -45,6 +45,7 @@ class Marginal(OrderStatistic):
 
     def rank(self, sample_size: int, alpha: float) -> int | None:
         require_level(type(self).__name__, alpha=alpha)
+        require_whole(type(self).__name__, least=0, sample_size=sample_size)
         rank = ceil((sample_size + 1) * (1 - exact(alpha)))
         return rank if rank <= sample_size else None
 
@@ -53,6 +54,9 @@ class Marginal(OrderStatistic):
         return ceil(1 / exact(alpha)) - 1
 
     def level(self, within: int, sample_size: int) -> float:
+        owner = f"{type(self).__name__}.level"
+        require_whole(owner, least=0, within=within)
+        require_whole(owner, least=within, sample_size=sample_size)
         return (sample_size + 1 - within) / (sample_size + 1)
 
     def _certificate(self, alpha: float, sample_size: int) -> Certificate:

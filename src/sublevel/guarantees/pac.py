@@ -64,6 +64,7 @@ class PAC(OrderStatistic):
 
     def rank(self, sample_size: int, alpha: float) -> int | None:
         require_level("PAC", alpha=alpha)
+        require_whole("PAC", least=0, sample_size=sample_size)
         if sample_size < 1 or not self._allows(0, sample_size, alpha):
             return None
         allowed, too_many = 0, sample_size
@@ -84,6 +85,8 @@ class PAC(OrderStatistic):
         return size
 
     def level(self, within: int, sample_size: int) -> float:
+        require_whole("PAC.level", least=0, within=within)
+        require_whole("PAC.level", least=within, sample_size=sample_size)
         return clopper_pearson(sample_size - within, sample_size, float(self._share))
 
     @property

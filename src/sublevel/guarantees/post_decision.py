@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, as_vector
+from ..checks import Array, as_numbers, as_vector
 from ..errors import InvalidParameter
 from .certificate import Certificate
 from .marginal import Marginal
@@ -73,7 +73,8 @@ def certify_cost(
     """
     owner = "certify_cost"
     costs = as_vector(owner, "costs", costs)
-    middle, scale = (np.asarray(v, dtype=float) for v in (predicted, spread))
+    middle = as_numbers(owner, "predicted", predicted)
+    scale = as_numbers(owner, "spread", spread)
     for name, values in (("predicted", middle), ("spread", scale)):
         if values.shape not in ((), costs.shape) or not np.isfinite(values).all():
             raise InvalidParameter(

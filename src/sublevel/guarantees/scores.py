@@ -8,19 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, briefly
+from ..checks import Array, as_numbers, briefly, is_number
 from ..errors import InvalidParameter
 
 
 def as_scores(owner: str, scores: Any) -> Array:
     """Scores as a float vector, without a copy where they already are one."""
-    try:
-        vector = np.asarray(scores, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"{owner}(scores=...) must be numeric, got "
-            f"{type(scores).__name__}: {error}."
-        ) from error
+    vector = as_numbers(owner, "scores", scores)
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidParameter(
             f"{owner}(scores=...) must be a non-empty vector, one score per "
@@ -35,13 +29,7 @@ def as_components(owner: str, scores: Any) -> Array:
     A vector is refused. It may be one component, but also the totals of many, which
     would pass for one.
     """
-    try:
-        matrix = np.asarray(scores, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"{owner}(scores=...) must be numeric, got "
-            f"{type(scores).__name__}: {error}."
-        ) from error
+    matrix = as_numbers(owner, "scores", scores)
     if matrix.ndim != 2 or matrix.size == 0:
         raise InvalidParameter(
             f"{owner}(scores=...) must be the losses by component, one row a "
@@ -86,11 +74,11 @@ def require_no_nan(owner: str, scores: Array) -> None:
 
 def as_budget(owner: str, budget: Any) -> float:
     """A budget to be judged: any number but NaN, infinities included."""
-    if not np.isscalar(budget) or isinstance(budget, str) or np.isnan(budget):
+    if not is_number(budget) or np.isnan(budget):
         raise InvalidParameter(
             f"{owner}.promise(budget=...) must be a number, got {briefly(budget)}."
         )
-    return float(budget)  # type: ignore[arg-type]
+    return float(budget)
 
 
 def _refuse_nan(owner: str, scores: Array) -> None:

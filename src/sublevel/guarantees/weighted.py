@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, briefly, freeze, require_level
+from ..checks import Array, as_numbers, briefly, freeze, require_level
 from ..errors import InvalidParameter
 from .calibration import warn_if_infinite
 from .certificate import Certificate
@@ -312,7 +312,7 @@ def read_weights(
             "Weighted(density_ratio=...) must be given the contexts, got X=None. "
             "Pass X, one row for each score."
         )
-    weights = np.asarray(density_ratio(X), dtype=float)
+    weights = as_numbers("Weighted", "density_ratio", density_ratio(X))
     if n is None and weights.ndim == 1 and weights.size:
         n = weights.size
     if weights.shape != (n,):

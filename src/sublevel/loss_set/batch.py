@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, as_matrix, as_vector
+from ..checks import Array, as_matrix, as_vector, briefly, require_tolerance
 from ..errors import InvalidParameter, Unbounded
 from ..losses import LabelLoss, Loss
 from ..predictions import AnyPrediction, Labels, Outcomes
@@ -144,6 +144,7 @@ class SetBatch(Batch):
 
     def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
         """Whether row i of Y (numbers or labels) is in set i, shape (n,)."""
+        require_tolerance("SetBatch.contains", tol)
         vectors = self.outcomes.encode(Y, "SetBatch.contains")
         if len(vectors) != len(self):
             raise InvalidParameter(
@@ -272,27 +273,37 @@ class UnionBatch(Batch):
 
 def is_one_row(rows: Any) -> bool:
     """Whether an index means one set, not a smaller batch."""
-    return isinstance(rows, int | np.integer)
+    return isinstance(rows, int | np.integer) and not isinstance(rows, bool)
 
 
 def as_rows(rows: Any) -> Any:
     """A slice, or an array of integers or truth values."""
     if isinstance(rows, slice):
         return rows
-    found = np.asarray(rows)
-    return found if found.size else found.astype(int)
+    try:
+        found = np.asarray(rows)
+    except ValueError:
+        found = np.asarray(None)
+    if not found.size and found.ndim == 1:
+        return found.astype(int)
+    if found.ndim != 1 or found.dtype.kind not in "biu":
+        raise InvalidParameter(
+            "SetBatch[rows] must be a row number, a slice, or a list of row numbers or "
+            f"truth values, got {briefly(rows)}."
+        )
+    return found
 
 
 def as_directions(directions: Any, n: int, m: int) -> Array:
     """Directions of shape (n, m) from one of shape (m,) or n of them."""
     try:
         given = np.shape(directions)
+        got = f"shape {given}" if given else briefly(directions)
     except ValueError:
-        given = None
+        given, got = None, "rows of different lengths"
     if given not in ((m,), (n, m)):
         raise InvalidParameter(
-            f"SetBatch(directions=...) must be of shape {(m,)} or {(n, m)}, got "
-            f"{'rows of different lengths' if given is None else f'shape {given}'}."
+            f"SetBatch(directions=...) must be of shape {(m,)} or {(n, m)}, got {got}."
         )
     if not n:
         return np.empty((0, m))

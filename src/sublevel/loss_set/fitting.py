@@ -28,8 +28,11 @@ from ..predictions import (
     frame_columns,
     is_fitted,
     is_torch_module,
+    numbers_of,
     outcomes_of,
     predict,
+    require_aligned,
+    split_columns,
     stack,
     take_rows,
 )
@@ -45,6 +48,7 @@ def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
     A fitted model is left alone. The loss learns from out-of-fold predictions if the
     model is trained here, from predictions on X otherwise.
     """
+    check_outcomes(X, Y, loss.needs, "LossSet.fit")
     fitted = fit_model(model, X, Y)
     said = _first(fitted, X, loss.needs)
     if loss.is_open:
@@ -56,6 +60,18 @@ def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
     if said is not None:
         loss.check(said)
     return Scorer(fitted, loss, frame_columns(Y))
+
+
+def check_outcomes(X: Any, Y: Any, needs: Needs, owner: str) -> None:
+    """Refuse what an estimator may take for numbers without a word."""
+    if Y is None:
+        # Estimators have words of their own for this.
+        return
+    columns = split_columns(Y)
+    if not isinstance(needs, tuple) and needs != "labels":
+        for column in columns:
+            numbers_of(column, owner)
+    require_aligned(Y, X, owner, "Y")
 
 
 def _first(model: Any, X: Any, needs: Needs) -> AnyPrediction | None:

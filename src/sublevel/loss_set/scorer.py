@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter
 from ..guarantees.faces import takes_components
 from ..losses import Loss, Squared
@@ -20,6 +20,7 @@ from ..predictions import (
     frame_columns,
     outcomes_of,
     predict,
+    require_aligned,
     unseen_components,
 )
 from .batch import Batch, SetBatch, UnionBatch
@@ -159,14 +160,9 @@ def read_budgets(budget: Any, n: int) -> Array:
     >>> read_budgets(2, 3)
     array([2., 2., 2.])
     """
-    raw = np.asarray(budget, dtype=object)
-    try:
-        found = raw.astype(float)
-    except (TypeError, ValueError):
-        found = np.array(np.nan)
-    words = any(isinstance(value, str) for value in raw.ravel()[:1])
-    if words or np.isnan(found).any() or found.shape not in ((), (n,)):
-        got = repr(budget) if raw.ndim == 0 else f"shape {raw.shape}"
+    found = as_numbers("LossSet.predict_set", "budget", budget)
+    if np.isnan(found).any() or found.shape not in ((), (n,)):
+        got = briefly(budget) if found.ndim == 0 else f"shape {found.shape}"
         if found.shape == (n,) and np.isnan(found).any():
             got = f"nan in row {int(np.argmax(np.isnan(found)))}"
         raise InvalidParameter(
@@ -183,6 +179,7 @@ def require_as_many_rows(X: Any, Y: Any, owner: str) -> None:
         raise InvalidParameter(
             f"{owner}: X and Y must have as many rows, got {contexts} and {outcomes}."
         )
+    require_aligned(Y, X, owner, "Y")
 
 
 def mean_width(

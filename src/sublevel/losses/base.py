@@ -17,11 +17,17 @@ from typing import Any, ClassVar
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, as_numbers
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall
-from ..predictions import AnyPrediction, Needs, Prediction
+from ..predictions import (
+    AnyPrediction,
+    JointPrediction,
+    LabelPrediction,
+    Needs,
+    Prediction,
+)
 from .by_solver import conic_worst_case, point_of
 
 #: What a robust counterpart knows of a context: numbers, or CVXPY parameters.
@@ -80,7 +86,12 @@ class Loss(ABC):
 
     def score(self, prediction: Any, outcome: Any) -> Array:
         """The loss, shape (...): the sum of the components."""
-        return np.asarray(np.sum(self.components(prediction, outcome), axis=-1))
+        said, vectors = met(type(self).__name__, prediction, outcome)
+        total = np.asarray(np.sum(self.components(said, vectors), axis=-1))
+        if not np.isnan(total).any():
+            return total
+        # An infinite outcome is in no set, where differences of infinities are NaN.
+        return np.where(np.isinf(vectors).any(axis=-1), np.inf, total)
 
     def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
         """Constraints, beyond loss <= budget, that every outcome satisfies."""
@@ -235,6 +246,31 @@ def conjugate_bound(
     multiplier = cp.Variable(nonneg=True)
     dual = loss.conjugate(direction, multiplier, prediction)
     return Epigraph(budget * multiplier + dual.value, dual.constraints)
+
+
+def met(owner: str, prediction: Any, outcome: Any) -> tuple[Any, Array]:
+    """A prediction and outcomes that belong to it, as numbers.
+
+    Examples
+    --------
+    >>> met("Squared", [1.0, 2.0], [1, 3])[1]
+    array([1., 3.])
+    """
+    if isinstance(prediction, cp.Expression):
+        raise InvalidParameter(
+            f"{owner}.score(prediction, outcome) must be given numbers, got the CVXPY "
+            f"expression {prediction}. Use {owner}.expression."
+        )
+    if not isinstance(prediction, Prediction | LabelPrediction | JointPrediction):
+        prediction = as_numbers(owner, "prediction", prediction)
+    shape = np.shape(point_of(prediction))
+    vectors = as_numbers(owner, "outcome", outcome)
+    if not shape or vectors.shape[-1:] != shape[-1:]:
+        raise InvalidParameter(
+            f"{owner}.score(prediction, outcome) must be given as many components of "
+            f"the outcome as are predicted, got shapes {shape} and {vectors.shape}."
+        )
+    return prediction, vectors
 
 
 def location_of(prediction: Any) -> Any:

@@ -9,14 +9,14 @@ whose constant, sum_b log(factor_b mean_b), calibration absorbs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, as_vector
+from ..checks import Array, as_vector, briefly
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..predictions import JointPrediction, Prediction
@@ -54,7 +54,13 @@ class Combined(Loss):
     def __post_init__(self) -> None:
         from . import get
 
-        losses = tuple(get(loss) for loss in self.losses)
+        given = self.losses
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise InvalidParameter(
+                "Combined(losses=...) must be a list of losses, one a block, got "
+                f"{briefly(given)}."
+            )
+        losses = tuple(get(loss) for loss in given)
         if not losses or any(isinstance(loss, Combined) for loss in losses):
             raise InvalidParameter(
                 "Combined(losses=...) must be a non-empty list of losses, none of them "

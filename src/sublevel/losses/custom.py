@@ -14,6 +14,7 @@ from ..checks import Array
 from ..conic.dual import support_of
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
+from ..predictions import Prediction
 from .base import Loss, location_of
 
 
@@ -47,6 +48,7 @@ class Custom(Loss):
     def components(self, prediction: Any, outcome: Any) -> Array:
         """The loss as its only component, shape (..., 1)."""
         outcome = np.asarray(outcome, dtype=float)
+        self.check(one_row(prediction))
         flat = outcome.reshape(-1, outcome.shape[-1])
         location: Any = location_of(prediction)
         scale: Any = getattr(prediction, "scale", None)
@@ -83,7 +85,7 @@ class Custom(Loss):
 
     def check(self, prediction: Any) -> None:
         """The function must accept an outcome and be convex in it."""
-        one = prediction if np.ndim(prediction.location) == 1 else prediction[0]
+        one = one_row(prediction)
         self.expression(one, cp.Variable(one.width))
 
     def conjugate(
@@ -107,6 +109,19 @@ class Custom(Loss):
         if self.needs == "location":
             return self.function(outcome, location)
         return self.function(outcome, location, scale)
+
+
+def one_row(prediction: Any) -> Prediction:
+    """The prediction of the first context; a bare array is a location.
+
+    Examples
+    --------
+    >>> one_row(np.zeros((3, 2))).location
+    array([0., 0.])
+    """
+    given = isinstance(prediction, Prediction)
+    said: Prediction = prediction if given else Prediction(prediction)
+    return said if np.ndim(said.location) == 1 else said[0]
 
 
 def _required(function: Callable[..., Any]) -> int:

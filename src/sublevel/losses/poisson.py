@@ -38,7 +38,8 @@ class Poisson(SmoothLoss):
         with np.errstate(invalid="ignore"):
             far = xlogy(1 + change, 1 + change) - change
         # Near the mean the terms cancel: there the series is exact to rounding.
-        series = 1 / 2 - change / 6 + change**2 / 12 - change**3 / 20 + change**4 / 30
+        near = np.where(np.isfinite(change), change, 0.0)
+        series = 1 / 2 - near / 6 + near**2 / 12 - near**3 / 20 + near**4 / 30
         near = change**2 * series
         deviance = 2 * mean * np.where(np.abs(change) < 1e-3, near, far)
         return np.where(outcome < 0, np.inf, deviance)

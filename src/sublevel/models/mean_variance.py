@@ -13,7 +13,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import Array, as_vector, require_level, require_nonnegative
+from ..checks import (
+    Array,
+    as_numbers,
+    as_vector,
+    briefly,
+    is_whole,
+    require_level,
+    require_nonnegative,
+    require_sized,
+)
 from ..errors import InvalidParameter
 from .alternating import Alternation
 from .folds import partition
@@ -160,11 +169,17 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
     def _alternation(self) -> Alternation:
         require_level(_OWNER, floor=self.floor)
         require_nonnegative(_OWNER, tol=self.tol)
-        if not isinstance(self.max_refits, int | np.integer) or self.max_refits < 0:
+        if not is_whole(self.max_refits):
             raise InvalidParameter(
                 f"{_OWNER}(max_refits=...) must be a whole number of at least 0, got "
                 f"{self.max_refits!r}."
             )
+        for name, given in (("mean", self.mean), ("variance", self.variance)):
+            if given is not None and not hasattr(given, "fit"):
+                raise InvalidParameter(
+                    f"{_OWNER}({name}=...) must be an estimator with fit and predict, "
+                    f"or None, got {briefly(given)}."
+                )
         own = default_mean(self.random_state), default_variance(self.random_state)
         mean, variance = (
             default if given is None else GivenModel(given)
@@ -195,7 +210,9 @@ def _outcomes(X: Any, y: Any) -> Array:
         raise InvalidParameter(
             f"{_OWNER}.fit requires y to be passed, but the target y is None."
         )
-    values = check_array(y, dtype=float, ensure_2d=False, input_name="y")
+    plain = y if issparse(y) else as_numbers(f"{_OWNER}.fit", "y", y)
+    values = check_array(plain, dtype=float, ensure_2d=False, input_name="y")
+    require_sized(f"{_OWNER}.fit", "y", values)
     check_consistent_length(X, values)
     return np.asarray(values.reshape(len(values), -1))
 

@@ -3,13 +3,14 @@
 from .adapters import Needs, predict, predict_point
 from .classes import align, outcomes_of, stack, unseen_components
 from .models import ModelBlocks, SharedModel, as_model, is_fitted, is_torch_module
-from .outcomes import Labels, Numbers, Outcomes
+from .outcomes import Labels, Numbers, Outcomes, numbers_of
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from .tables import (
     Table,
     column_names,
     count_rows,
     frame_columns,
+    require_aligned,
     split_columns,
     take_rows,
 )
@@ -33,9 +34,11 @@ __all__ = [
     "frame_columns",
     "is_fitted",
     "is_torch_module",
+    "numbers_of",
     "outcomes_of",
     "predict",
     "predict_point",
+    "require_aligned",
     "split_columns",
     "stack",
     "take_rows",

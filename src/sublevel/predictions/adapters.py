@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from ..checks import Array
+from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter
 from .classes import outcomes_of
 from .models import ModelBlocks, is_torch_module
 from .outcomes import Labels
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
-from .tables import count_rows, take_rows
+from .tables import count_rows, require_aligned, take_rows
 
 #: What a loss asks of a model: "location", "spread" (location and standard deviation),
 #: "labels" (class probabilities or margins), or a tuple of these, one a block.
@@ -74,9 +74,14 @@ def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
 
 def _ask(model: Any, X: Any, needs: str) -> AnyPrediction:
     if is_torch_module(model):
-        return _read(_run_torch(model, X), model, needs)
+        return _read(_run_torch(model, X), model, X, needs)
+    if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
+        raise InvalidParameter(
+            f"A model must be an estimator, a torch module or a function, got "
+            f"{briefly(model)}, which cannot predict."
+        )
     if not hasattr(model, "predict"):
-        return _read(model(X), model, needs)
+        return _read(model(X), model, X, needs)
     if needs == "labels":
         return _labels(model, X)
     if is_classifier(model):
@@ -85,15 +90,15 @@ def _ask(model: Any, X: Any, needs: str) -> AnyPrediction:
             "Use loss='cross_entropy', 'hinge' or 'zero_one'."
         )
     if needs == "spread":
-        return Prediction(*map(_columns, _with_spread(model)(X)))
-    return _read(model.predict(X), model, needs)
+        return _pair(_with_spread(model)(X), model, X)
+    return _read(model.predict(X), model, X, needs)
 
 
 def _labels(model: Any, X: Any) -> LabelPrediction:
     if hasattr(model, "predict_proba"):
         found = model.predict_proba(X)
         blocks = found if isinstance(found, list) else [found]
-        return LabelPrediction(tuple(np.asarray(block, float) for block in blocks))
+        return LabelPrediction(tuple(_numbers(block, model, X) for block in blocks))
     if hasattr(model, "decision_function"):
         return LabelPrediction(None, (class_margins(model, X),))
     raise InvalidParameter(
@@ -131,25 +136,60 @@ def _run_torch(module: Any, X: Any) -> Any:
     return found.cpu().numpy()
 
 
-def _read(found: Any, model: Any, needs: str) -> AnyPrediction:
+def _read(found: Any, model: Any, X: Any, needs: str) -> AnyPrediction:
     """What a callable, a torch module or `predict` returned."""
     if isinstance(found, Prediction | LabelPrediction | JointPrediction):
         return found
     if needs == "labels":
         blocks = found if isinstance(found, tuple | list) else (found,)
-        return LabelPrediction(tuple(np.asarray(block, float) for block in blocks))
+        return LabelPrediction(tuple(_numbers(block, model, X) for block in blocks))
     if isinstance(found, tuple) and len(found) == 2:
-        return Prediction(*map(_columns, found))
+        return _pair(found, model, X)
     if needs == "spread":
         raise InvalidParameter(
             f"This loss needs a predicted spread: {_name(model)} must return a pair "
             "(location, scale), got one array."
         )
-    return Prediction(_columns(found))
+    return _located(_columns(found, model, X), None, model, X)
 
 
-def _columns(values: Any) -> Array:
-    array = np.asarray(values, dtype=float)
+def _pair(found: Any, model: Any, X: Any) -> Prediction:
+    """A location and a spread."""
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise InvalidParameter(
+            f"{_name(model)} must give a pair (location, scale), got {briefly(found)}."
+        )
+    location, scale = (_columns(part, model, X) for part in found)
+    return _located(location, scale, model, X)
+
+
+def _located(location: Array, scale: Array | None, model: Any, X: Any) -> Prediction:
+    """The same as a Prediction, if there is a row for each of X."""
+    rows = count_rows(X)
+    for part, what in ((location, "predictions"), (scale, "spreads")):
+        if part is not None:
+            _check_array(part, rows, model, what)
+    if scale is not None and scale.shape != location.shape:
+        raise InvalidParameter(
+            f"{_name(model)} must give one spread a component, got shape "
+            f"{scale.shape} for predictions of shape {location.shape}."
+        )
+    return Prediction(location, scale)
+
+
+def _numbers(values: Any, model: Any, X: Any) -> Array:
+    """What a model gave, as numbers in the order of the rows of X."""
+    owner, what = _name(model), "its prediction"
+    require_aligned(values, X, owner, what)
+    own = hasattr(values, "iloc") and not values.index.equals(getattr(X, "index", None))
+    if own:
+        # Rows that the model has numbered itself.
+        require_aligned(values, values.reset_index(drop=True), owner, what)
+    return as_numbers(_name(model), "prediction", values)
+
+
+def _columns(values: Any, model: Any, X: Any) -> Array:
+    array = _numbers(values, model, X)
     return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
@@ -198,11 +238,6 @@ def _check_probabilities(block: Array, model: Any) -> None:
 
 
 def _check_spread(found: Prediction, model: Any) -> None:
-    if found.scale.shape != found.location.shape:
-        raise InvalidParameter(
-            f"{_name(model)} must give one spread a component, got shape "
-            f"{found.scale.shape} for predictions of shape {found.location.shape}."
-        )
     if (found.scale <= 0).any():
         row = int(np.argmax((found.scale <= 0).any(axis=1)))
         raise InvalidParameter(
@@ -229,7 +264,7 @@ def class_margins(model: Any, X: Any) -> Array:
     >>> class_margins(LinearSVC().fit(X, y), X).shape
     (4, 2)
     """
-    margin = np.asarray(model.decision_function(X), dtype=float)
+    margin = _numbers(model.decision_function(X), model, X)
     if margin.ndim == 1:
         # Two classes: the pair (-f/2, f/2) has difference f, the usual margin.
         return np.stack([-margin / 2, margin / 2], axis=1)

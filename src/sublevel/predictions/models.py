@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import Array
+from ..checks import Array, briefly, is_whole
 from ..errors import InvalidParameter
+from .outcomes import numbers_of
 from .tables import split_columns
 
 
@@ -65,11 +66,12 @@ class ModelBlocks(BaseEstimator):  # type: ignore[misc]
 
     def _widths(self, columns: int) -> list[int]:
         widths = self.widths or [1] * len(self.models)
-        if len(widths) != len(self.models) or sum(widths) != columns:
+        whole = isinstance(widths, list | tuple) and all(is_whole(w, 1) for w in widths)
+        if not whole or len(widths) != len(self.models) or sum(widths) != columns:
             raise InvalidParameter(
                 f"ModelBlocks(widths=...) must give each of the {len(self.models)} "
-                f"models its columns of Y and sum to {columns}, got {widths}. Say "
-                "sl.ModelBlocks(models, widths=[...])."
+                f"models its columns of Y and sum to {columns}, got "
+                f"{briefly(widths)}. Say sl.ModelBlocks(models, widths=[...])."
             )
         return list(widths)
 
@@ -108,7 +110,11 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, Y: Any) -> SharedModel:
         """Fit the model on all components at once; a fitted model is left alone."""
         rows, shape = self._flatten(X)
-        target = np.asarray(Y)
+        _require_model(self.model, "SharedModel")
+        columns = split_columns(Y)
+        if not is_classifier(self.model):
+            columns = [numbers_of(column, "SharedModel.fit") for column in columns]
+        target = np.stack(columns, axis=1)
         if target.shape != shape:
             raise InvalidParameter(
                 f"SharedModel.fit(Y) must be of shape {shape}, one outcome for each "
@@ -183,7 +189,7 @@ def as_model(model: Any) -> Any:
     """
     found = ModelBlocks(list(model)) if isinstance(model, list | tuple) else model
     if isinstance(found, ModelBlocks):
-        if not found.parts:
+        if not isinstance(found.models, list | tuple) or not found.parts:
             raise InvalidParameter(f"{_RULE}, got {model!r}.")
         for part in found.parts:
             _require_model(part)
@@ -192,20 +198,21 @@ def as_model(model: Any) -> Any:
     return found
 
 
-def _require_model(model: Any) -> None:
+def _require_model(model: Any, owner: str = "LossSet") -> None:
+    rule = _RULE.replace("LossSet", owner)
     if isinstance(model, type):
         raise InvalidParameter(
-            f"{_RULE}, got the class {model.__name__}. Say {model.__name__}()."
+            f"{rule}, got the class {model.__name__}. Say {model.__name__}()."
         )
     if not (hasattr(model, "predict") or callable(model)):
         raise InvalidParameter(
-            f"{_RULE}, got {model!r}, which cannot predict. Say "
+            f"{rule}, got {model!r}, which cannot predict. Say "
             "LossSet(LinearRegression()), for example."
         )
     if not is_fitted(model) and not hasattr(model, "get_params"):
         name = type(model).__name__
         raise InvalidParameter(
-            f"{_RULE}, got {name}, which has fit but no get_params: it cannot be "
+            f"{rule}, got {name}, which has fit but no get_params: it cannot be "
             "copied for training, nor asked whether it is trained. Train it, then "
             "pass its predict function: LossSet(model.predict)."
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, as_numbers
 from ..errors import InvalidParameter, UnseenClass
 from .tables import frame_columns, split_columns
 
@@ -29,7 +29,7 @@ class Numbers:
 
     def encode(self, columns: list[Any], owner: str) -> Array:
         """The columns as floats, shape (n, width)."""
-        vectors = np.stack([_numbers(column, owner) for column in columns], axis=1)
+        vectors = np.stack([numbers_of(column, owner) for column in columns], axis=1)
         missing = np.isnan(vectors).any(axis=1)
         if missing.any():
             raise _missing(owner, "NaN", int(np.argmax(missing)))
@@ -54,9 +54,13 @@ class Labels:
 
     def encode(self, columns: list[Any], owner: str) -> Array:
         """One-hot rows, shape (n, number of classes)."""
-        position = {label: k for k, label in enumerate(self.classes.tolist())}
+        # True is 1 to Python: a label is itself only if it is of the same kind.
+        position = {
+            (isinstance(label, bool), label): k
+            for k, label in enumerate(self.classes.tolist())
+        }
         labels = np.asarray(columns[0]).tolist()
-        codes = np.array([position.get(label, -1) for label in labels], dtype=int)
+        codes = np.array([_code(position, label) for label in labels], dtype=int)
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             self._refuse(labels[row], row, owner)
@@ -144,24 +148,36 @@ class Outcomes:
         )
 
 
-def _numbers(column: Any, owner: str) -> Array:
+def _code(position: dict[Any, int], label: Any) -> int:
+    """Which class a label is; -1 for none of them."""
     try:
-        return np.asarray(column, dtype=float)
-    except (TypeError, ValueError):
-        pass
-    import pandas as pd
+        return position.get((isinstance(label, bool), label), -1)
+    except TypeError:
+        return -1
 
-    # Missing values of pandas (NA, NaT) are no floats.
-    values = np.where(pd.isna(column), np.nan, np.asarray(column, dtype=object))
-    for value in values:
-        try:
-            float(value)
-        except (TypeError, ValueError) as error:
-            raise InvalidParameter(
-                f"{owner}: Y must be numeric here, got {value!r}. For labels use a "
-                "classifier with loss='cross_entropy'."
-            ) from error
-    return values.astype(float)
+
+def numbers_of(column: Any, owner: str) -> Array:
+    """A column of Y as floats, NaN where an outcome is missing.
+
+    Examples
+    --------
+    >>> numbers_of([1, 2], "LossSet.fit")
+    array([1., 2.])
+    """
+    array = np.asarray(column)
+    if array.dtype.kind == "O":
+        import pandas as pd
+
+        # Missing values of pandas (NA, NaT) are no floats.
+        array = np.where(pd.isna(array), np.nan, array)
+    try:
+        return as_numbers(owner, "Y", array)
+    except InvalidParameter as error:
+        if array.dtype.kind not in "OUSb":
+            raise
+        raise InvalidParameter(
+            f"{error} For labels use a classifier with loss='cross_entropy'."
+        ) from error
 
 
 def _missing(owner: str, what: str, row: int) -> InvalidParameter:

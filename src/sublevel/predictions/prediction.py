@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, as_numbers, briefly
+from ..errors import InvalidParameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,19 @@ class Prediction:
 
     location: Any
     scale: Any = None
+
+    def __post_init__(self) -> None:
+        location = _table("Prediction", "location", self.location)
+        object.__setattr__(self, "location", location)
+        if self.scale is None:
+            return
+        scale = _table("Prediction", "scale", self.scale)
+        object.__setattr__(self, "scale", scale)
+        if scale.shape != location.shape:
+            raise InvalidParameter(
+                f"Prediction(scale=...) must be of shape {location.shape}, like the "
+                f"location, got shape {scale.shape}."
+            )
 
     def __len__(self) -> int:
         return len(self.location)
@@ -72,6 +87,12 @@ class LabelPrediction:
 
     probabilities: tuple[Array, ...] | None = None
     margins: tuple[Array, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("probabilities", "margins"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, _tables(name, given))
 
     @property
     def values(self) -> tuple[Array, ...]:
@@ -113,6 +134,16 @@ class JointPrediction:
 
     parts: tuple[AnyPrediction, ...]
 
+    def __post_init__(self) -> None:
+        parts = self.parts if isinstance(self.parts, tuple | list) else (self.parts,)
+        for part in parts:
+            if not isinstance(part, Prediction | LabelPrediction | JointPrediction):
+                raise InvalidParameter(
+                    "JointPrediction(parts=...) must be a tuple of predictions, got "
+                    f"{briefly(part)} among them."
+                )
+        object.__setattr__(self, "parts", tuple(parts))
+
     def __len__(self) -> int:
         return len(self.parts[0])
 
@@ -131,6 +162,29 @@ class JointPrediction:
 
 
 AnyPrediction = Prediction | LabelPrediction | JointPrediction
+
+
+def _table(owner: str, name: str, value: Any) -> Any:
+    """Numbers of one context, shape (m,), or of many, (n, m); else what CVXPY holds."""
+    if isinstance(value, cp.Expression):
+        return value
+    array = as_numbers(owner, name, value)
+    if array.ndim not in (1, 2):
+        raise InvalidParameter(
+            f"{owner}({name}=...) must be of shape (m,) for one context, or (n, m), "
+            f"got shape {array.shape}."
+        )
+    return array
+
+
+def _tables(name: str, blocks: Any) -> tuple[Any, ...]:
+    """One table a block."""
+    if not isinstance(blocks, tuple | list) or any(np.isscalar(b) for b in blocks):
+        raise InvalidParameter(
+            f"LabelPrediction({name}=...) must be a tuple of arrays, one a block of "
+            f"classes, got {briefly(blocks)}. Of a single block, say (array,)."
+        )
+    return tuple(_table("LabelPrediction", name, block) for block in blocks)
 
 
 def _rows(blocks: tuple[Array, ...] | None, rows: Any) -> tuple[Array, ...] | None:

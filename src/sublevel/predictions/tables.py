@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from ..checks import briefly, is_number
 from ..errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def split_columns(Y: Any) -> list[Any]:
     >>> [column.dtype.kind for column in split_columns([[1.5, "high"], [2.5, "low"]])]
     ['f', 'U']
     """
+    _refuse_hidden(Y)
     if hasattr(Y, "iloc") and getattr(Y, "ndim", 1) == 2:
         return [Y.iloc[:, k].to_numpy() for k in range(Y.shape[1])]
     if isinstance(Y, list | tuple) and len(Y) > 0:
@@ -45,7 +47,7 @@ def split_columns(Y: Any) -> list[Any]:
         return [array]
     if array.ndim == 2:
         return [array[:, k] for k in range(array.shape[1])]
-    raise _wrong_shape(f"shape {array.shape}")
+    raise _wrong_shape(f"shape {array.shape}" if array.ndim else briefly(Y))
 
 
 def column_names(Y: Any) -> list[str]:
@@ -89,7 +91,7 @@ def _column(values: Sequence[Any]) -> Any:
 
     Mixed ones stay objects: NumPy would turn the NaN beside a word into a word.
     """
-    numbers = all(isinstance(v, int | float | np.number | np.bool_) for v in values)
+    numbers = all(map(is_number, values))
     if numbers or len({type(v) for v in values}) == 1:
         return np.array(values)
     return np.array(values, dtype=object)
@@ -97,6 +99,42 @@ def _column(values: Sequence[Any]) -> Any:
 
 def _wrong_shape(got: str) -> InvalidParameter:
     return InvalidParameter(f"Y must be of shape (n,) or (n, m), got {got}.")
+
+
+def _refuse_hidden(Y: Any) -> None:
+    """What lies behind a mask, or is not stored, must not be taken for outcomes."""
+    if isinstance(Y, np.ma.MaskedArray) and np.ma.getmaskarray(Y).any():
+        raise InvalidParameter(
+            "Y must be free of missing outcomes, got a masked array with entries "
+            "masked. Find these outcomes."
+        )
+    if hasattr(Y, "tocsr"):
+        raise InvalidParameter(
+            "Y must be an array, a DataFrame or a list, got a sparse matrix. Say "
+            "Y.toarray()."
+        )
+
+
+def require_aligned(values: Any, X: Any, owner: str, what: str) -> None:
+    """Rows of two tables that have the same labels must have them in the same order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"a": [1.0, 2.0]})
+    >>> require_aligned(X, X, "LossSet.fit", "Y")
+    """
+    if not (hasattr(values, "iloc") and hasattr(X, "iloc")):
+        return
+    rows, wanted = values.index, X.index
+    if len(rows) != len(wanted) or rows.equals(wanted):
+        return
+    if rows.is_unique and wanted.is_unique and rows.isin(wanted).all():
+        raise InvalidParameter(
+            f"{owner}: {what} must have its rows in the order of X, got the labels of "
+            "its rows in another order. Say .loc[X.index], or .to_numpy() if the order "
+            "is right as it is."
+        )
 
 
 def take_rows(values: Any, rows: Any) -> Any:
@@ -122,7 +160,16 @@ def count_rows(values: Any) -> int:
     >>> count_rows([[1, 2], [3, 4]])
     2
     """
-    shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
-    if not shape:
-        raise InvalidParameter(f"X must have rows, got {values!r}.")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise InvalidParameter(
+            "X and Y must be free of masked entries, got a masked array, whose entries "
+            "would be taken for what lies behind the mask. Fill them, with nan, say."
+        )
+    try:
+        shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
+    except ValueError:
+        # Rows of different lengths are counted all the same.
+        shape = (len(values),)
+    if not isinstance(shape, tuple) or not shape:
+        raise InvalidParameter(f"X must have rows, got {briefly(values)}.")
     return int(shape[0])

@@ -68,7 +68,7 @@ class CertifiedCost:
         n_jobs : workers for the solves
         """
         n = 1 if X is None else count_rows(X)
-        changed = self.policy.changed_since(self.recognition, n)
+        changed = self.policy.changed_since(self.recognition)
         if changed is not None:
             warnings.warn(
                 f"The bound on costs is void: {changed} since it was certified. "

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..checks import briefly
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Calibration
@@ -31,6 +32,7 @@ from ..predictions import (
     take_rows,
 )
 from .keys import UncertainKey
+from .probes import Riders
 
 #: Contexts that are tried, spread over all, before an error is taken for bad contexts.
 PROBES = 100
@@ -46,6 +48,12 @@ _LOG = logging.getLogger(__name__)
 def count_contexts(X: Contexts) -> int:
     """Rows of covariates, or of predictions."""
     if isinstance(X, dict):
+        for name, part in X.items():
+            if not isinstance(part, PREDICTIONS):
+                raise InvalidParameter(
+                    "Policy.decide(X) must be covariates, or a dict from names of "
+                    f"parameters to Predictions, got {briefly(part)} for {name!r}."
+                )
         counts = {len(part) for part in X.values()}
         if len(counts) != 1:
             raise InvalidParameter(
@@ -54,6 +62,22 @@ def count_contexts(X: Contexts) -> int:
             )
         return int(counts.pop())
     return len(X) if isinstance(X, PREDICTIONS) else count_rows(X)
+
+
+def contexts_to_decide(
+    owner: str, keys: tuple[UncertainKey, ...], X: Contexts | None
+) -> int:
+    """How many contexts there are; one, without covariates, if no set needs any."""
+    if X is None:
+        if any(key.predicted is not None for key in keys):
+            raise InvalidParameter(
+                f"{owner}(X) needs covariates, as a set is a LossSet."
+            )
+        return 1
+    rows = count_contexts(X)
+    if not rows:
+        raise InvalidParameter(f"{owner}(X) needs at least one context.")
+    return rows
 
 
 def are_predictions(X: Contexts | None) -> bool:
@@ -83,18 +107,22 @@ class ContextSets:
     keys : the uncertain keys
     losses : for each key the losses it was compiled for, or None
     X : covariates, or predictions, of all contexts
+    riders : probes to ask the models along with contexts, or None
     """
 
     keys: tuple[UncertainKey, ...]
     losses: tuple[tuple[Loss, ...] | None, ...]
     X: Any
+    riders: Riders | None = None
     _hope: bool = field(default=False, repr=False)
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
         return [
-            None if losses is None else self._batch(key, losses, rows)
-            for key, losses in zip(self.keys, self.losses, strict=True)
+            None if losses is None else self._batch(number, key, losses, rows)
+            for number, (key, losses) in enumerate(
+                zip(self.keys, self.losses, strict=True)
+            )
         ]
 
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
@@ -122,7 +150,7 @@ class ContextSets:
         return self.where_possible(self._spread())[0]
 
     def _batch(
-        self, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
+        self, number: int, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
     ) -> Batch:
         """A key's batch of sets at some rows of X: covariates or predictions."""
         given = self.X.get(key.name) if isinstance(self.X, dict) else self.X
@@ -134,6 +162,8 @@ class ContextSets:
         assert source is not None
         if isinstance(given, PREDICTIONS):
             batch: Batch = predicted_sets(losses, common_budget(source), given[rows])
+        elif self.riders is not None:
+            batch = self.riders.predict_set(number, source, take_rows(given, rows))
         else:
             batch = source.predict_set(take_rows(given, rows))
         if not losses:
@@ -203,6 +233,13 @@ def predicted_sets(
         raise InvalidParameter(
             "Predictions of labels do not tell the names of the classes. Give "
             "covariates."
+        )
+    joint = isinstance(prediction, JointPrediction)
+    if joint != isinstance(losses[0].needs, tuple):
+        wanted = "a Prediction" if joint else "a JointPrediction, one part a block,"
+        raise InvalidParameter(
+            f"Policy.decide(X) must be {wanted} for the loss "
+            f"{type(losses[0]).__name__}, got a {type(prediction).__name__}."
         )
     parts = (
         prediction.parts if isinstance(prediction, JointPrediction) else (prediction,)

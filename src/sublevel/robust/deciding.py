@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, require_positive
+from ..checks import Array, briefly, is_whole
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..loss_set.batch import Batch
@@ -85,10 +85,10 @@ def as_chunk(owner: str, chunk: int | None) -> int | None:
     """How many contexts go together: a positive whole number, or None."""
     if chunk is None:
         return None
-    require_positive(owner, chunk=chunk)
-    if isinstance(chunk, bool) or chunk != int(chunk):
+    if not is_whole(chunk, least=1):
         raise InvalidParameter(
-            f"{owner}(chunk=...) must be a whole number of at least 1, got {chunk!r}."
+            f"{owner}(chunk=...) must be a whole number of at least 1, got "
+            f"{briefly(chunk)}."
         )
     return int(chunk)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array
+from ..checks import Array, briefly, is_number
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
@@ -361,6 +361,10 @@ class Decisions:
         return parts
 
     def __getitem__(self, i: int) -> Decision:
+        if not is_number(i) or i != int(i):
+            raise InvalidParameter(
+                f"Decisions[context] must be a whole number, got {briefly(i)}."
+            )
         if not -len(self) <= i < len(self):
             raise IndexError(f"context {i} of {len(self)} decisions")
         a = self.arrays
@@ -500,6 +504,11 @@ def _look_up(
     what: str,
     owner: str,
 ) -> Array:
+    if not isinstance(wanted, str) and not hasattr(wanted, "id"):
+        raise InvalidParameter(
+            f"The {owner} must be asked for a {what} by its name or object, got "
+            f"{briefly(wanted)}."
+        )
     matches = [values for name, values in table.items() if name.means(wanted)]
     if len(matches) == 1:
         return matches[0]

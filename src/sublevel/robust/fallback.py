@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array
+from ..checks import Array, as_numbers
 from ..errors import InvalidParameter
 from .decisions import DecisionArrays, Named
 from .judge.ruler import Ruler, is_decided
@@ -35,7 +35,7 @@ def as_fallback(
             "fallback=... must be a dict from variables to values, got "
             f"{type(given).__name__}."
         )
-    by_name = {k if isinstance(k, str) else k.name(): v for k, v in given.items()}
+    by_name = {k.name() if hasattr(k, "name") else str(k): v for k, v in given.items()}
     names = {name.name for name in variables}
     if set(by_name) != names:
         raise InvalidParameter(
@@ -47,7 +47,7 @@ def as_fallback(
 
 
 def _value(name: Named, given: npt.ArrayLike) -> Array:
-    value = np.asarray(given, dtype=float)
+    value = as_numbers("fallback", name.name, given)
     if value.shape not in ((), name.shape) or not np.isfinite(value).all():
         raise InvalidParameter(
             f"fallback={{{name.name!r}: ...}} must be finite and of shape "

@@ -19,9 +19,11 @@ from ..predictions import (
     Prediction,
     Table,
     count_rows,
+    require_aligned,
 )
 from ..sets import UncertaintySet
 from .keys import UncertainKey
+from .model.uncertain import Uncertain
 
 #: Outcomes: of the only key, or of each by name.
 Outcome: TypeAlias = "Table | Mapping[Any, Any]"
@@ -112,8 +114,9 @@ def label(
         if source is None:
             batches.append(None)
             shape = (count_rows(given), key.size)
-            outcomes.append(as_matrix(owner, "Y", given, shape, finite=False))
+            outcomes.append(as_matrix(owner, "Y", given, shape, False, sized=False))
             continue
+        require_aligned(given, X, owner, "Y")
         if unseen:
             refuse_seen(source.training_marks, X, given, owner)
         batch = source.predict_set(X, budget=1.0)  # type: ignore[arg-type]
@@ -149,7 +152,7 @@ def outcomes_of_key(
         raise InvalidParameter(
             f"{owner}(Y) must be a dict with the outcomes of each of {names}."
         )
-    by_name = {k if isinstance(k, str) else k.name(): v for k, v in Y.items()}
+    by_name = {k.name() if isinstance(k, Uncertain) else str(k): Y[k] for k in Y}
     if set(by_name) != set(names):
         raise InvalidParameter(
             f"{owner}(Y) must have the outcomes of each of {names}, got "

@@ -9,10 +9,29 @@ from typing import Any
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from ..checks import briefly, is_number, is_whole
+from ..errors import InvalidParameter
+
 _LOG = logging.getLogger(__name__)
 
 #: From the number of a job to what to call and with what.
 Jobs = Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]]
+
+
+def require_workers(n_jobs: object) -> None:
+    """A number of workers as joblib counts them: not 0, negative from the end.
+
+    Examples
+    --------
+    >>> require_workers(None)
+    >>> require_workers(-1)
+    """
+    whole = is_whole(n_jobs, least=1) or (is_number(n_jobs) and is_whole(-n_jobs, 1))  # type: ignore[operator]
+    if n_jobs is not None and not whole:
+        raise InvalidParameter(
+            "n_jobs=... must be a whole number other than 0, or None, got "
+            f"{briefly(n_jobs)}. -1 asks for all cores."
+        )
 
 
 def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
@@ -23,6 +42,7 @@ def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
     good, the jobs they leave are done here.
     """
     done = 0
+    require_workers(n_jobs)
     if n_jobs is None:
         n_jobs = get_active_backend(prefer="threads")[1]
     if n_jobs != 1 and count > 1:

@@ -6,8 +6,7 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf, isnan
-from numbers import Real
+from math import isinf
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +20,14 @@ from ..calibration.certificates import (
 )
 from ..calibration.request import read_request
 from ..calibration.search import Search
-from ..checks import Array, require_level
+from ..checks import (
+    Array,
+    as_numbers,
+    briefly,
+    is_number,
+    require_bool,
+    require_level,
+)
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
@@ -39,7 +45,7 @@ from .contexts import (
     ContextSets,
     are_predictions,
     as_contexts,
-    count_contexts,
+    contexts_to_decide,
     index_of,
 )
 from .deciding import as_chunk, decide_chunks, decide_each
@@ -51,6 +57,7 @@ from .files.policy_file import write_file
 from .judge.ruler import IN_WORDS
 from .keys import UncertainKey, promise_of
 from .labelled import Outcome, fold_marks, label, outcomes_of_key
+from .probes import Probes, Riders, probe, some_of
 from .progress import Bar
 from .recognition import Recognition, recognise
 from .solve.cuts.cuts import Cuts
@@ -133,6 +140,7 @@ class Policy:
         self._settled: Settled | None = None
         self._keys = problem.keys
         self._fallback: Array | None = None
+        self._seen: Any = None
 
     @property
     def one_by_one(self) -> str | None:
@@ -185,14 +193,20 @@ class Policy:
             True vouches that they are those of the model that was calibrated.
         """
         step = as_chunk("Policy.decide", chunk)
-        rows = self._count(X)
-        arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step)
-        return self._decisions(arrays, X, scenarios, trusted)
+        require_bool("Policy.decide", trusted=trusted)
+        rows = contexts_to_decide("Policy.decide", self._keys, X)
+        riders = self._riders(X, rows)
+        covariates = not (X is None or isinstance(X, dict) or are_predictions(X))
+        if covariates and self._settled is None:
+            self._seen = some_of(as_contexts(X))
+        arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step, riders)
+        return self._decisions(arrays, X, scenarios, trusted, riders)
 
     def decide_one(self, X: Contexts | None = None) -> Decisions:
         """The decision at one context; what a status would hide is an error."""
-        rows = self._count(X)
-        sets = ContextSets(self._keys, self._losses, as_contexts(X))
+        rows = contexts_to_decide("Policy.decide", self._keys, X)
+        riders = self._riders(X, rows)
+        sets = ContextSets(self._keys, self._losses, as_contexts(X), riders)
         task = self._engine.task(self._keys, sets.first)
         if task is not None:
             return self.decide(X)
@@ -202,7 +216,7 @@ class Policy:
             for key, batch in zip(self._keys, batches, strict=True)
         ]
         arrays, scenarios = self._engine.solve_one(self._keys, regions)
-        return self._decisions(arrays, X, (scenarios,), trusted=False)
+        return self._decisions(arrays, X, (scenarios,), False, riders)
 
     def _decisions(
         self,
@@ -210,12 +224,13 @@ class Policy:
         X: Contexts | None,
         scenarios: tuple[Mapping[Any, Array], ...],
         trusted: bool,
+        riders: Riders | None,
     ) -> Decisions:
         """Decisions with what is promised of them, and the fallback."""
         return Decisions(
             fall_back(arrays, self._fallback),
             self.problem.prepared().layout,
-            self._promise(X, len(arrays), trusted),
+            self._promise(X, trusted, riders),
             index_of(X),
             tuple(k.name for k in self._keys if _is_own_oracle(k)),
             scenarios,
@@ -227,11 +242,12 @@ class Policy:
         rows: int,
         n_jobs: int | None,
         progress: bool,
-        step: int | None = None,
+        step: int | None,
+        riders: Riders | None,
     ) -> tuple[DecisionArrays, tuple[Mapping[Any, Array], ...]]:
         """The decisions before any fallback."""
         engine, keys = self._engine, self._keys
-        sets = ContextSets(keys, self._losses, as_contexts(X))
+        sets = ContextSets(keys, self._losses, as_contexts(X), riders)
         task = engine.task(keys, sets.first)
         with Bar(rows, progress) as bar:
             if task is not None:
@@ -253,19 +269,16 @@ class Policy:
                 bar,
             )
 
-    def _count(self, X: Contexts | None) -> int:
-        if X is None:
-            if any(key.predicted is not None for key in self._keys):
-                raise InvalidParameter(
-                    "Policy.decide(X) needs covariates, as a set is a LossSet."
-                )
-            return 1
-        rows = count_contexts(X)
-        if not rows:
-            raise InvalidParameter("Policy.decide(X) needs at least one context.")
-        return rows
+    def _riders(self, X: Contexts | None, rows: int) -> Riders | None:
+        """Probes to ask the models along with contexts, if a promise hangs on that."""
+        recognition = None if self._settled is None else self._settled.recognition
+        if recognition is None or recognition.probes is None or are_predictions(X):
+            return None
+        return recognition.probes.riders(rows)
 
-    def _promise(self, X: Contexts | None, rows: int, trusted: bool) -> Promise:
+    def _promise(
+        self, X: Contexts | None, trusted: bool, riders: Riders | None
+    ) -> Promise:
         """What is promised of decisions: of all, or by name of each key's sets.
 
         Nothing, with a warning, if the decision rule is not the one calibrated.
@@ -276,17 +289,17 @@ class Policy:
         if self._settled is None:
             promise = promise_of(self._keys)
             return _vouched(promise) if foreign else promise
-        if self._is_void(rows):
+        if self._is_void(riders):
             return None
         certificate = self._settled.certificate
         return _vouched(certificate) if foreign else certificate
 
-    def _is_void(self, rows: int = 0) -> bool:
+    def _is_void(self, riders: Riders | None = None) -> bool:
         """Whether the decision rule is not the one calibrated; then with a warning."""
         settled = self._settled
         if settled is None or settled.recognition is None:
             return False
-        changed = settled.recognition.changed(*self._rule(), rows)
+        changed = settled.recognition.changed(*self._rule(), riders)
         if changed is not None:
             warnings.warn(
                 f"The policy's certificate is void: {changed} since it was calibrated. "
@@ -586,9 +599,9 @@ class Policy:
         """What the policy's decisions depend on, with contexts to tell it by."""
         return recognise(*self._rule(), X)
 
-    def changed_since(self, recognition: Recognition, rows: int) -> str | None:
+    def changed_since(self, recognition: Recognition) -> str | None:
         """What is no longer as it was, in words; None if all is."""
-        return recognition.changed(*self._rule(), rows)
+        return recognition.changed(*self._rule())
 
     def frontier(
         self,
@@ -656,7 +669,9 @@ class Policy:
         """Write the policy to a file that `sl.load_policy` reads: arrays and JSON.
 
         Models are not written (that would need pickle); `load_policy` takes them, or
-        the loaded policy takes predictions. Ordinary parameters keep the values they
+        the loaded policy takes predictions. A model is recognised by what it predicts
+        at a few contexts of the calibration, or of the last `decide`, which are in the
+        file; another one gets no certificate. Ordinary parameters keep the values they
         have now.
         """
         sets = ContextSets(self._keys, self._losses, None)
@@ -667,18 +682,24 @@ class Policy:
                 "the model's code and its LossSets instead."
             )
         void = self._is_void()
-        recognition = None if self._settled is None else self._settled.recognition
+        probes = None if void else self._probes()
         write_file(
             path,
-            *to_layout(
-                task,
-                self._keys,
-                self._losses,
-                self._fallback,
-                None if void else recognition,
-                void,
-            ),
+            *to_layout(task, self._keys, self._losses, self._fallback, probes, void),
         )
+
+    def _probes(self) -> Probes | None:
+        """Contexts by which a file knows the models again: of the calibration, or else
+        of the last decisions.
+        """
+        if self._settled is not None:
+            recognition = self._settled.recognition
+            return None if recognition is None else recognition.probes
+        try:
+            return None if self._seen is None else probe(self._keys, self._seen)
+        except Exception:
+            # Some of the contexts cannot be predicted.
+            return None
 
     def __repr__(self) -> str:
         return f"Policy({'; '.join(f'{n} {v}' for n, v in self._facts())})"
@@ -731,9 +752,7 @@ def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    return not isnan(value)
+    return is_number(value) and value == value
 
 
 def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:
@@ -755,10 +774,10 @@ def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, fl
 
 def _alphas(alphas: npt.ArrayLike) -> list[float]:
     owner = "Policy.frontier"
-    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
+    levels = np.atleast_1d(as_numbers(owner, "alphas", alphas))
     if levels.ndim != 1 or not levels.size:
         raise InvalidParameter(
-            f"{owner}(alphas=...) must be a list of levels, got {alphas!r}."
+            f"{owner}(alphas=...) must be a list of levels, got {briefly(alphas)}."
         )
     for alpha in levels.tolist():
         require_level(owner, alphas=alpha)

@@ -11,6 +11,7 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
+from ..checks import Array, as_numbers, briefly
 from ..conic.solver import Solver
 from ..errors import InvalidParameter, OneByOne, SolverFailed
 from ..loss_set.source import SetSource
@@ -27,7 +28,7 @@ from .model.oracle import Oracle
 from .model.products import products_in, stamp
 from .model.robust_model import read_model
 from .model.uncertain import Key, Uncertain, key_name, key_signs, uncertain_in
-from .model.written import check_model
+from .model.written import check_model, require_variables
 from .policy import Policy
 from .solve.cuts.cuts import Cuts
 from .solve.engine import Prepared
@@ -71,6 +72,7 @@ class RobustProblem:
         self.constraints = [*constraints, *signs([objective, *constraints])]
         self.uncertainty = _as_uncertainty(uncertainty)
         self._check_keys()
+        require_variables([objective, *self.constraints])
         self._goal = cp.Variable(name="worst case of the objective")
         self._products = products_in([self.objective, *self.constraints])
         self._prepared: tuple[tuple[bytes, ...], Prepared] | None = None
@@ -100,7 +102,7 @@ class RobustProblem:
             By default CLARABEL; HIGHS where there are integer variables, and for
             cutting planes where all else is linear.
         """
-        _check_engine("solve", engine)
+        _check_engine("solve", engine, solver)
         self._check_context(X)
         decision = self._policy(engine, solver).decide_one(X)[0]
         if decision.status in ("unbounded_set", "empty_set", "solver_failed"):
@@ -125,7 +127,7 @@ class RobustProblem:
         engine : as in `solve`
         solver : as in `solve`, or an object with the methods of `sl.robust.Solver`
         """
-        _check_engine("compile", engine)
+        _check_engine("compile", engine, solver)
         policy = Policy(self, engine, solver)
         if isinstance(solver, str) and solver != "CLARABEL" and not policy.one_by_one:
             warnings.warn(
@@ -149,7 +151,15 @@ class RobustProblem:
         """
         self._check_context(X)
         prepared = self.prepared()
-        given = {k if isinstance(k, str) else k.name(): v for k, v in values.items()}
+        if not isinstance(values, Mapping):
+            raise InvalidParameter(
+                "RobustProblem.audit(values) must be a dict from variables to values, "
+                f"got {briefly(values)}."
+            )
+        given = {
+            k.name() if isinstance(k, cp.Variable) else str(k): v
+            for k, v in values.items()
+        }
         names = [v.name() for v in prepared.model.variables]
         if set(given) != set(names):
             raise InvalidParameter(
@@ -157,8 +167,7 @@ class RobustProblem:
                 f"{sorted(names)}, got {sorted(given)}."
             )
         entries = [
-            np.ravel(np.broadcast_to(np.asarray(given[v.name()], float), v.shape), "F")
-            for v in prepared.model.variables
+            np.ravel(_entry(v, given[v.name()]), "F") for v in prepared.model.variables
         ]
         oracles = [FixedOracle(self._region(k, X), k.nonneg) for k in self.keys]
         judged = prepared.ruler.judge(
@@ -200,7 +209,9 @@ class RobustProblem:
             Relative accuracy.
         engine, solver : as in `solve`
         """
-        _check_engine("largest_budget", engine)
+        _check_engine("largest_budget", engine, solver)
+        if parameter is not None:
+            _as_key(parameter)
         return largest_budget(self, X, parameter, tolerance, engine, solver)
 
     @property
@@ -251,7 +262,7 @@ class RobustProblem:
 
     def _policy(self, engine: str | Cuts, solver: str | Solver | None) -> Policy:
         """One policy for all contexts that are solved alike."""
-        key = (engine if isinstance(engine, str) else id(engine), solver)
+        key = tuple(a if isinstance(a, str) else id(a) for a in (engine, solver))
         policy = self._policies.get(key)
         if (
             policy is None
@@ -305,6 +316,18 @@ class RobustProblem:
                     )
 
 
+def _entry(variable: cp.Variable, value: object) -> Array:
+    """A value of a variable, of its shape."""
+    owner = "RobustProblem.audit"
+    found = as_numbers(owner, variable.name(), value)
+    if found.shape not in ((), variable.shape) or not np.isfinite(found).all():
+        raise InvalidParameter(
+            f"{owner}(values[{variable.name()!r}]) must be finite and of shape "
+            f"{variable.shape}, got {briefly(value)}."
+        )
+    return np.broadcast_to(found, variable.shape)
+
+
 def _as_uncertainty(given: object) -> dict[Key, AnySource]:
     if not isinstance(given, Mapping):
         raise InvalidParameter(
@@ -312,6 +335,11 @@ def _as_uncertainty(given: object) -> dict[Key, AnySource]:
             f"got {type(given).__name__}."
         )
     uncertainty = {_as_key(key): source for key, source in given.items()}
+    if len(uncertainty) < len(given):
+        raise InvalidParameter(
+            "RobustProblem(uncertainty=...) must name each Uncertain once, got one "
+            "alone and in a tuple."
+        )
     for key, source in uncertainty.items():
         check_source(key_name(key), source)
     return uncertainty
@@ -328,11 +356,17 @@ def _as_key(key: object) -> Key:
     return tuple(parts)
 
 
-def _check_engine(method: str, engine: object) -> None:
-    if engine not in ("auto", "dual", "cuts") and not isinstance(engine, Cuts):
+def _check_engine(method: str, engine: object, solver: object) -> None:
+    by_name = isinstance(engine, str) and engine in ("auto", "dual", "cuts")
+    if not (by_name or isinstance(engine, Cuts)):
         raise InvalidParameter(
             f"RobustProblem.{method}(engine=...) must be 'auto', 'dual', 'cuts' or "
-            f"sl.robust.Cuts(...), got {engine!r}."
+            f"sl.robust.Cuts(...), got {briefly(engine)}."
+        )
+    if not (solver is None or isinstance(solver, str | Solver)):
+        raise InvalidParameter(
+            f"RobustProblem.{method}(solver=...) must be the name of a solver or an "
+            f"sl.robust.Solver, got {briefly(solver)}."
         )
 
 

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+from ..checks import require_bool
+
 #: Seconds between two drawings of the bar.
 PAUSE = 0.2
 
@@ -21,6 +23,7 @@ class Bar:
     """
 
     def __init__(self, total: int, shown: bool) -> None:
+        require_bool("Policy.decide", progress=shown)
         self.total, self.shown, self.done = total, shown, 0
         self.begun, self.drawn = time.monotonic(), -PAUSE
 

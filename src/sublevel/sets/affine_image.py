@@ -14,7 +14,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, as_matrix, as_vector
+from ..checks import Array, as_entries, as_matrix
 from ..conic.maximise import maximise_expression
 from ..errors import EmptySet, InvalidParameter
 from .base import UncertaintySet
@@ -51,15 +51,9 @@ class AffineImage(UncertaintySet):
                 f"{type(self.set).__name__}."
             )
         matrix = as_matrix("AffineImage", "matrix", self.matrix, (None, self.set.dim))
-        value = self.offset
-        if np.ndim(value) == 0:
-            value = np.full(
-                len(matrix), as_vector("AffineImage", "offset", value, 1)[0]
-            )
+        offset = as_entries("AffineImage", "offset", self.offset, len(matrix))
         object.__setattr__(self, "matrix", matrix)
-        object.__setattr__(
-            self, "offset", as_vector("AffineImage", "offset", value, len(matrix))
-        )
+        object.__setattr__(self, "offset", offset)
 
     @property
     def dim(self) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import losses
-from ..checks import Array, as_matrix, as_vector
+from ..checks import Array, as_matrix, as_vector, briefly
 from ..errors import InvalidParameter
 from ..losses import Loss
 from ..predictions import (
@@ -131,19 +131,20 @@ def _read(owner: str, written: Any, family: Any) -> Any:
             f"{owner}(written=...) must be a dict, got {type(written).__name__}. Read "
             "a file with json.load first."
         )
+    require_bounded(owner, written)
     body = dict(written)
     version = body.pop("version", None)
     if type(version) is not int or version != VERSION:
         raise InvalidParameter(
-            f"{owner}(written['version']) must be {VERSION}, got {version!r}. Read it "
-            "with the version of sublevel that wrote it."
+            f"{owner}(written['version']) must be {VERSION}, got "
+            f"{briefly(version)}. Read it with the version of sublevel that wrote it."
         )
     kinds = _kinds()
     fitting = sorted(k for k, kind in kinds.items() if issubclass(kind.type, family))
-    if body.get("kind") not in fitting:
+    kind = body.get("kind")
+    if not isinstance(kind, str) or kind not in fitting:
         raise InvalidParameter(
-            f"{owner}(written['kind']) must be one of {fitting}, got "
-            f"{body.get('kind')!r}."
+            f"{owner}(written['kind']) must be one of {fitting}, got {briefly(kind)}."
         )
     return record(body, kinds, "written")
 
@@ -171,14 +172,7 @@ def _kinds() -> dict[str, Kind]:
 
 def _numbers(location: Any, scale: Any) -> Prediction:
     found = _array("Prediction", "location", location)
-    if scale is None:
-        return Prediction(found)
-    spread = _array("Prediction", "scale", scale)
-    if spread.shape != found.shape:
-        raise InvalidParameter(
-            f"Prediction(scale=...) must be of shape {found.shape}, like the location, "
-            f"got shape {spread.shape}."
-        )
+    spread = None if scale is None else _array("Prediction", "scale", scale)
     return Prediction(found, spread)
 
 
@@ -211,8 +205,40 @@ def _joint(parts: Any) -> JointPrediction:
 
 def _array(owner: str, name: str, value: Any) -> Array:
     """A finite array of one context, shape (m,), or of many, shape (n, m)."""
-    many = bool(value) and isinstance(value[0], tuple)
+    many = isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
     return as_matrix(owner, name, value) if many else as_vector(owner, name, value)
+
+
+#: Sets within sets, and lists within lists, that are read. What is written by hand or
+#: by `to_dict` is far from these; a dict that refers to itself, or many times to the
+#: same part, is not.
+MOST_LEVELS, MOST_RECORDS, MOST_VALUES = 50, 10_000, 20_000_000
+
+
+def require_bounded(owner: str, written: Any) -> None:
+    """Refuse what is nested too deeply or has too many values, before it is read.
+
+    Parts that are referred to many times count as often as they would be read.
+
+    Examples
+    --------
+    >>> require_bounded("from_dict", {"kind": "Box", "lower": [0.0], "upper": [1.0]})
+    """
+    records, values, waiting = 0, 0, [(written, 0)]
+    while waiting:
+        part, level = waiting.pop()
+        records += isinstance(part, dict) and "kind" in part
+        values += len(part) if isinstance(part, list | tuple | dict) else 0
+        if level > MOST_LEVELS or records > MOST_RECORDS or values > MOST_VALUES:
+            raise InvalidParameter(
+                f"{owner}(written=...) must have at most {MOST_LEVELS} levels, "
+                f"{MOST_RECORDS} sets and {MOST_VALUES} values, got {level} levels, "
+                f"{records} sets and {values} values or more. Take it apart."
+            )
+        if isinstance(part, dict):
+            waiting += [(inner, level + 1) for inner in part.values()]
+        elif isinstance(part, list | tuple):
+            waiting += [(v, level + 1) for v in part if type(v) is not float]
 
 
 NUMBERS = {"inf": inf, "-inf": -inf, "nan": nan}
@@ -319,7 +345,7 @@ def record(written: dict[str, Any], kinds: Mapping[str, Kind], where: str) -> An
     name = written.get("kind")
     if not isinstance(name, str) or name not in kinds:
         raise InvalidParameter(
-            f"{where}['kind'] must be one of {sorted(kinds)}, got {name!r}."
+            f"{where}['kind'] must be one of {sorted(kinds)}, got {briefly(name)}."
         )
     wanted = kinds[name].names()
     missing = [part for part in wanted if part not in written]
@@ -335,13 +361,19 @@ def record(written: dict[str, Any], kinds: Mapping[str, Kind], where: str) -> An
     }
     try:
         return kinds[name].build(values)
-    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except (
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        LookupError,
+    ) as error:
         raise InvalidParameter(f"{where} is not a {name}: {error}") from error
 
 
 def _number(token: Any, where: str) -> float:
     if not isinstance(token, str) or token not in NUMBERS:
         raise InvalidParameter(
-            f"{where}['number'] must be one of {sorted(NUMBERS)}, got {token!r}."
+            f"{where}['number'] must be one of {sorted(NUMBERS)}, got {briefly(token)}."
         )
     return NUMBERS[token]

@@ -17,7 +17,14 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, as_matrix, as_vector, freeze, require_nonnegative
+from ..checks import (
+    Array,
+    as_entries,
+    as_matrix,
+    as_numbers,
+    as_vector,
+    require_nonnegative,
+)
 from ..errors import InvalidParameter, Unbounded
 from ..norm_ball import NormBall
 from .base import UncertaintySet
@@ -129,23 +136,22 @@ class StretchedBall(UncertaintySet):
 
 def _as_scale(owner: str, value: Any, dim: int) -> Array:
     """A positive vector of shape (dim,) or an invertible matrix of shape (dim, dim)."""
-    if np.ndim(value) == 2:
-        matrix = as_matrix(owner, "scale", value, (dim, dim))
+    given = as_numbers(owner, "scale", value)
+    if given.ndim == 2:
+        matrix = as_matrix(owner, "scale", given, (dim, dim))
         if np.linalg.matrix_rank(matrix) < dim:
             raise InvalidParameter(
                 f"{owner}(scale=...) must be an invertible matrix, got one of rank "
                 f"{np.linalg.matrix_rank(matrix)}. For a flat set, use AffineImage."
             )
         return matrix
-    if np.ndim(value) == 0:
-        value = np.full(dim, as_vector(owner, "scale", value, 1)[0])
-    vector = as_vector(owner, "scale", value, dim)
+    vector = as_entries(owner, "scale", given, dim)
     if not (vector > 0).all():
         where = int(np.argmin(vector > 0))
         raise InvalidParameter(
             f"{owner}(scale=...) must be positive, got scale[{where}]={vector[where]}."
         )
-    return freeze(vector)
+    return vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, overload
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, as_outcomes, as_vector
+from ..checks import (
+    Array,
+    as_generator,
+    as_outcomes,
+    as_vector,
+    is_whole,
+    require_tolerance,
+)
 from ..conic.maximise import maximise
 from ..errors import InvalidParameter, Unbounded
 from .uniform import hit_and_run, middle, polar_volume
@@ -118,6 +125,11 @@ class Exports(ABC):
                 f"{owner}.{call} must be a CVXPY expression, got "
                 f"{type(outcome).__name__}. For numbers, use {owner}.contains."
             )
+        if outcome.is_complex():
+            raise InvalidParameter(
+                f"{owner}.{call} must be real, got a complex expression. Say "
+                "cp.real(...)."
+            )
         if outcome.size != self.dim:
             raise InvalidParameter(
                 f"{owner}.{call} must be of shape ({self.dim},), or of another shape "
@@ -155,7 +167,9 @@ class UncertaintySet(Exports):
         -------
         bool for one outcome, boolean array of shape (n,) for many.
         """
-        rows, single = as_outcomes(type(self).__name__, outcomes, self.dim)
+        owner = type(self).__name__
+        rows, single = as_outcomes(owner, outcomes, self.dim)
+        require_tolerance(f"{owner}.contains", tol)
         inside = np.asarray(self._contains(rows, tol), dtype=bool)
         return bool(inside[0]) if single else inside
 
@@ -178,13 +192,14 @@ class UncertaintySet(Exports):
         self, size: int, random_state: int | np.random.Generator | None = None
     ) -> Array:
         """Outcomes drawn uniformly from the set, shape (size, dim)."""
-        if not (isinstance(size, int | np.integer) and size >= 0):
+        owner = f"{type(self).__name__}.sample"
+        if not is_whole(size):
             raise InvalidParameter(
-                f"{type(self).__name__}.sample(size=...) must be an integer of at "
-                f"least 0, got {size!r}."
+                f"{owner}(size=...) must be an integer of at least 0, got {size!r}."
             )
+        rng = as_generator(owner, random_state)
         self._require_bounded("sample")
-        return self._sample(int(size), np.random.default_rng(random_state))
+        return self._sample(int(size), rng)
 
     def volume(self) -> float:
         """Lebesgue measure of the set within its affine hull.

@@ -16,7 +16,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, as_vector, require_nonnegative
+from ..checks import Array, as_entries, as_vector, require_nonnegative
 from ..errors import InvalidParameter
 from .base import UncertaintySet
 
@@ -48,10 +48,7 @@ class Budget(UncertaintySet):
 
     def __post_init__(self) -> None:
         center = as_vector("Budget", "center", self.center)
-        value = self.deviation
-        if np.ndim(value) == 0:
-            value = np.full(center.size, as_vector("Budget", "deviation", value, 1)[0])
-        deviation = as_vector("Budget", "deviation", value, center.size)
+        deviation = as_entries("Budget", "deviation", self.deviation, center.size)
         if (deviation < 0).any():
             i = int(np.argmax(deviation < 0))
             raise InvalidParameter(

@@ -18,7 +18,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, BoolArray, as_vector
+from ..checks import Array, BoolArray, as_numbers, as_vector, briefly
 from ..errors import InvalidParameter, UnseenClass
 from ..labels import LabelCosts, Labels, are_affordable, best_of
 from .base import UncertaintySet
@@ -108,7 +108,7 @@ class LabelSet(UncertaintySet):
 
     def decode(self, outcomes: Any) -> Any:
         """Labels of one-hot outcomes: a tuple, or a list of tuples for many."""
-        array = np.asarray(outcomes, dtype=float)
+        array = as_numbers("LabelSet.decode", "outcomes", outcomes)
         if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
             raise InvalidParameter(
                 f"LabelSet.decode(outcomes) must be of shape ({self.dim},) or "
@@ -200,7 +200,7 @@ def as_costs(value: Any) -> tuple[Array, ...]:
             "LabelSet(costs=...) must be a non-empty sequence of vectors, one a "
             f"block, got {value!r}."
         )
-    if any(np.ndim(block) == 0 for block in value):
+    if any(np.isscalar(block) for block in value):
         raise InvalidParameter(
             "LabelSet(costs=...) must be one vector of costs a block, got numbers. "
             "For a single block, pass (costs,)."
@@ -228,14 +228,21 @@ def as_classes(value: Any, costs: tuple[Array, ...]) -> Classes:
     """
     if value is None:
         return tuple(tuple(range(cost.size)) for cost in costs)
-    names = tuple(tuple(block) for block in value)
+    try:
+        names = tuple(tuple(block) for block in value)
+        twice = any(len(set(block)) < len(block) for block in names)
+    except TypeError as error:
+        raise InvalidParameter(
+            "LabelSet(classes=...) must be a list of names for each block, got "
+            f"{briefly(value)}: {error}."
+        ) from error
     sizes = tuple(cost.size for cost in costs)
     if tuple(len(block) for block in names) != sizes:
         raise InvalidParameter(
             f"LabelSet(classes=...) must name {sizes} classes, as many as there are "
             f"costs in each block, got {tuple(len(block) for block in names)}."
         )
-    if any(len(set(block)) < len(block) for block in names):
+    if twice:
         raise InvalidParameter(
             "LabelSet(classes=...) must be distinct within a block, got a name twice."
         )

@@ -15,7 +15,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, BoolArray, as_vector
+from ..checks import Array, BoolArray, as_vector, briefly, is_number
 from ..errors import InvalidParameter, Unbounded
 from ..labels import are_affordable
 from ..losses import LabelLoss, Loss
@@ -57,11 +57,11 @@ class Sublevel(UncertaintySet):
     budget: float
 
     def __post_init__(self) -> None:
-        numeric = isinstance(self.budget, int | float | np.number)
-        if not numeric or np.isnan(self.budget):
+        if not is_number(self.budget):
             raise InvalidParameter(
-                f"Sublevel(budget=...) must be a number, got {self.budget!r}."
+                f"Sublevel(budget=...) must be a number, got {briefly(self.budget)}."
             )
+        as_vector(OWNER, "budget", self.budget, 1, finite=False)
         loss = get_loss(self.loss)
         object.__setattr__(self, "loss", loss)
         object.__setattr__(self, "budget", float(self.budget))
@@ -214,7 +214,8 @@ def sublevel_set(
     """
     from .mixed import Mixed, has_labels
 
-    costs = _label_costs(loss, prediction)
+    loss = get_loss(loss)
+    costs = _label_costs(loss, one_context(loss, prediction))
     if costs is not None:
         return LabelSet(costs, budget, classes=classes)
     if has_labels(loss):
@@ -274,10 +275,14 @@ def _numbers(loss: Any, prediction: Any) -> Prediction:
 def _labels(loss: Any, prediction: Any) -> LabelPrediction:
     if not isinstance(prediction, LabelPrediction) or not prediction.values:
         raise _wrong(loss, "a LabelPrediction with a block of classes", prediction)
-    return LabelPrediction(
-        _blocks("probabilities", prediction.probabilities),
-        _blocks("margins", prediction.margins),
-    )
+    probabilities = _blocks("probabilities", prediction.probabilities)
+    for k, law in enumerate(probabilities or ()):
+        if (law < -1e-9).any() or abs(law.sum() - 1) > 1e-4:
+            raise InvalidParameter(
+                f"Sublevel(probabilities[{k}]=...) must be at least 0 and sum to 1, "
+                f"got {briefly(law.tolist())}. Give logits as margins=."
+            )
+    return LabelPrediction(probabilities, _blocks("margins", prediction.margins))
 
 
 def _blocks(name: str, blocks: Any) -> Any:
@@ -287,7 +292,7 @@ def _blocks(name: str, blocks: Any) -> Any:
 
 
 def _joint(loss: Any, prediction: Any) -> JointPrediction:
-    parts = getattr(prediction, "parts", ())
+    parts = prediction.parts if isinstance(prediction, JointPrediction) else ()
     if len(parts) != len(loss.losses):
         wanted = f"a JointPrediction of {len(loss.losses)} parts, one a loss"
         raise _wrong(loss, wanted, prediction)

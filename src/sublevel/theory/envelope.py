@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from ..checks import Array, as_vector
+from ..checks import Array, as_numbers, as_vector, briefly, is_number
 from ..errors import InvalidParameter
 
 __all__ = ["best_bound", "decay", "envelope"]
@@ -43,8 +43,9 @@ def decay(ratio: Any) -> Array:
     >>> decay([0.0, 0.5, 1.0]).round(4)
     array([0.    , 0.1353, 0.3679])
     """
+    given = _as_ratio("decay", ratio)
     with np.errstate(divide="ignore", over="ignore"):
-        found: Array = np.exp(-1 / np.asarray(ratio, dtype=float))
+        found: Array = np.exp(-1 / given)
     return found
 
 
@@ -65,14 +66,23 @@ def envelope(ratio: Any, knee: float = 0.5) -> Array:
     >>> envelope([0.25, 0.5, 1.5], knee=0.0).round(4)
     array([0.092 , 0.1839, 0.5518])
     """
-    if not 0 <= knee <= 0.5:
+    if not (is_number(knee) and 0 <= knee <= 0.5):
         raise InvalidParameter(
-            f"envelope(knee=...) must lie between 0 and 1/2, got {knee!r}. Beyond 1/2 "
-            f"exp(-1/s) is not convex."
+            f"envelope(knee=...) must lie between 0 and 1/2, got {briefly(knee)}. "
+            f"Beyond 1/2 exp(-1/s) is not convex."
         )
-    ratio = np.asarray(ratio, dtype=float)
+    ratio = _as_ratio("envelope", ratio)
     beyond = np.maximum(ratio - knee, 0.0)
     found: Array = decay(np.minimum(ratio, knee)) + _slope(float(knee)) * beyond
+    return found
+
+
+def _as_ratio(owner: str, ratio: Any) -> Array:
+    found = as_numbers(owner, "ratio", ratio)
+    if not (found >= 0).all():
+        raise InvalidParameter(
+            f"{owner}(ratio=...) must be at least 0, got {found.min()}."
+        )
     return found
 
 

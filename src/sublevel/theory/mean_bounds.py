@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincc, rel_entr
 
-from ..checks import Array, require_level
+from ..checks import Array, as_numbers, require_level, require_nonnegative
 from ..errors import InvalidParameter
 from ..guarantees.exact import clopper_pearson
 
@@ -139,6 +139,7 @@ def betting_rejects(values: Any, level: float, delta: float = 0.05) -> bool:
     [False, True]
     """
     require_level("betting_rejects", delta=delta)
+    require_nonnegative("betting_rejects", level=level)
     vector = _as_values("betting_rejects", values)
     # No mean exceeds 1.
     return level >= 1 or _grows_rich(vector, _stakes(vector, delta), level, delta)
@@ -215,12 +216,7 @@ def _least(holds: Callable[[float], bool], above: float) -> float:
 
 
 def _as_values(owner: str, values: Any) -> Array:
-    try:
-        vector = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"{owner}(values=...) must be numeric, got {type(values).__name__}."
-        ) from error
+    vector = as_numbers(owner, "values", values)
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidParameter(
             f"{owner}(values=...) must be a non-empty vector, got shape {vector.shape}."

@@ -23,7 +23,7 @@ from math import exp, log
 
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, require_bool
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..guarantees.marginal import Marginal
 from .component_bound import FEWEST, Means, PlugIn
@@ -75,6 +75,9 @@ class PaperFirst(PlugIn):
     """
 
     corrected: bool = True
+
+    def __post_init__(self) -> None:
+        require_bool(type(self).__name__, corrected=self.corrected)
 
     def _floor(self, means: Means) -> float:
         return 0.0
@@ -131,6 +134,9 @@ class PaperLLN(PlugIn):
     """
 
     corrected: bool = True
+
+    def __post_init__(self) -> None:
+        require_bool(type(self).__name__, corrected=self.corrected)
 
     def _floor(self, means: Means) -> float:
         return means.total

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..checks import Array, as_matrix, require_level
+from ..checks import Array, as_matrix, briefly, require_level
 from ..errors import InvalidParameter
 from ..predictions import split_columns
 from .residual_checks import (
@@ -123,7 +123,7 @@ def study_residuals(residuals: Any, X: Any = None, delta: float = 0.001) -> Diag
     Contexts predict the total loss (R^2 = 0.35): it is not the same at every context.
     """
     require_level("study_residuals", delta=delta)
-    errors = as_matrix("study_residuals", "residuals", residuals)
+    errors = as_matrix("study_residuals", "residuals", residuals, sized=False)
     if len(errors) < FEWEST:
         raise InvalidParameter(
             f"study_residuals(residuals=...) must have at least {FEWEST} rows, got "
@@ -162,7 +162,7 @@ def _as_contexts(X: Any, size: int) -> Array:
     if contexts is None:
         raise InvalidParameter(
             f"study_residuals(X=...) must have one row for each of the {size} "
-            f"residuals, and columns, got {type(X).__name__} of shape {np.shape(X)}."
+            f"residuals, and columns, got {briefly(X)}."
         )
     return contexts
 

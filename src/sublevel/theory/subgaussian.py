@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import require_level
+from ..checks import as_numbers, require_level
 from ..errors import InvalidParameter
 
 __all__ = ["kappa_of_coin", "kappa_of_range"]
@@ -39,9 +39,23 @@ def kappa_of_range(width: Any, spread: Any) -> float:
     >>> kappa_of_range(width=1.0, spread=0.3).__round__(4)  # a coin of probability 0.1
     2.7778
     """
-    widths, spreads = np.broadcast_arrays(np.asarray(width), np.asarray(spread))
+    owner = "kappa_of_range"
+    widths = as_numbers(owner, "width", width)
+    spreads = as_numbers(owner, "spread", spread)
+    if not widths.size or not spreads.size:
+        raise InvalidParameter(
+            f"{owner}(width=..., spread=...) must have entries, got none."
+        )
+    if widths.ndim and spreads.ndim and widths.shape != spreads.shape:
+        raise InvalidParameter(
+            f"{owner}(spread=...) must have one entry for each of the widths, got "
+            f"shapes {spreads.shape} and {widths.shape}."
+        )
+    widths, spreads = np.broadcast_arrays(widths, spreads)
     # Popoviciu: a standard deviation is at most half the width.
-    if not ((spreads > 0) & (2 * spreads <= widths * (1 + 1e-12))).all():
+    if not (
+        np.isfinite(widths) & (spreads > 0) & (2 * spreads <= widths * (1 + 1e-12))
+    ).all():
         raise InvalidParameter(
             f"kappa_of_range(spread=...) must be positive and at most half the width, "
             f"got spread={spread!r} and width={width!r}."

@@ -48,7 +48,13 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array, require_level, require_nonnegative, require_positive
+from ..checks import (
+    Array,
+    as_numbers,
+    require_level,
+    require_nonnegative,
+    require_positive,
+)
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from .component_bound import ComponentBound
@@ -212,7 +218,21 @@ def conditional_level(radius: float, bias: Any, spread: Any, kappa: float) -> Ar
     """
     require_nonnegative("conditional_level", radius=radius)
     require_kappa("conditional_level", kappa)
-    means = np.asarray(bias, dtype=float) ** 2 + np.asarray(spread, dtype=float) ** 2
+    parts = [
+        as_numbers("conditional_level", name, value)
+        for name, value in (("bias", bias), ("spread", spread))
+    ]
+    for part in parts:
+        if (
+            part.ndim == 0
+            or part.shape != parts[0].shape
+            or not np.isfinite(part).all()
+        ):
+            raise InvalidParameter(
+                "conditional_level(bias=..., spread=...) must be finite and of one "
+                f"shape (..., m), got shapes {parts[0].shape} and {parts[1].shape}."
+            )
+    means = parts[0] ** 2 + parts[1] ** 2
     excess = np.maximum(radius**2 - means.sum(axis=-1), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.exp(-excess / (2 * kappa * means.max(axis=-1)))

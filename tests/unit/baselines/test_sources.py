@@ -134,7 +134,9 @@ def test_its_level_holds_for_normal_outcomes_and_a_smaller_one_does_not():
 
 def test_the_classical_ellipsoid_refuses():
     X, Y = draw(30, np.random.default_rng(0))
-    with pytest.raises(InvalidParameter, match="must be 'diagonal' or 'full'"):
+    with pytest.raises(
+        InvalidParameter, match=r"must be one of \('diagonal', 'full'\)"
+    ):
         ClassicalEllipsoid(spread="round").fit(X, Y)
     with pytest.raises(InvalidParameter, match="constant column 1"):
         ClassicalEllipsoid().fit(X[:, :1], np.column_stack([Y[:, 0], np.ones(30)]))

@@ -107,7 +107,7 @@ GUARANTEES = [
 
 @pytest.mark.filterwarnings("ignore::sublevel.errors.InfiniteBudget")
 @pytest.mark.parametrize("wave", [1, 30])
-@pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: type(g).__name__)
 def test_the_same_levels_as_from_all_envelope_scores(guarantee, wave):
     rng = np.random.default_rng(0)
     for _ in range(INSTANCES):

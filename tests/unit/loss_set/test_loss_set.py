@@ -888,7 +888,7 @@ def test_no_rows_give_no_sets_where_the_model_can():
         ([1.0, 2.0, 3.0], r"shape \(3,\)"),
         ([1.0], r"shape \(1,\)"),
         ([[1.0, 2.0]], r"shape \(1, 2\)"),
-        (["1", "2"], r"shape \(2,\)"),
+        (["1", "2"], "words such as '1'"),
         ({"a": 1.0}, "a"),
         (1j, "1j"),
     ],

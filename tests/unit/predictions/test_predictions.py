@@ -178,7 +178,9 @@ def test_a_missing_number_is_told_what_dropping_it_means(values):
 
 
 def test_the_value_that_is_no_number_is_named():
-    with pytest.raises(InvalidParameter, match="numeric here, got 'high'"):
+    with pytest.raises(
+        InvalidParameter, match="numeric, got ndarray with words such as 'high'"
+    ):
         Outcomes((Numbers(1),)).encode([1.0, "high"])
 
 

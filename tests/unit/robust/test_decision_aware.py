@@ -650,7 +650,7 @@ def test_a_small_group_of_decisions_is_named_and_has_no_decision():
         Mondrian(GROUPS, "pac"),
         Weighted(lambda X: np.exp(0.3 * np.asarray(X)[:, 0])),
     ],
-    ids=str,
+    ids=lambda g: type(g).__name__,
 )
 def test_each_guarantee_makes_of_decisions_what_it_makes_of_their_scores(guarantee):
     rng = np.random.default_rng(27)

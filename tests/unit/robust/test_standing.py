@@ -4,10 +4,13 @@ import warnings
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import sublevel as sl
 from sublevel.errors import CertificateVoid
@@ -29,7 +32,9 @@ def problem_of(sets):
 
 def calibrated(model=None, **options):
     model = model or make_pipeline(StandardScaler(), LinearRegression())
-    sets = sl.LossSet(model).fit(X[:100], Y[:100])
+    sets = sl.LossSet(model)
+    if hasattr(model, "fit"):
+        sets.fit(X[:100], Y[:100])
     problem, price = problem_of(sets)
     policy = problem.compile(**options).calibrate(X[100:200], Y[100:200], 0.1)
     return policy, sets, price
@@ -82,13 +87,13 @@ def test_a_model_that_no_longer_predicts():
     flags = {"broken": False}
 
     def model(X):
-        if flags["broken"] and len(X) == 50:
+        if flags["broken"] and len(X) != 100:
             raise ValueError("no")
         return X[:, :2]
 
     policy, *_ = calibrated(model)
     flags["broken"] = True
-    with pytest.warns(CertificateVoid):
+    with pytest.warns(CertificateVoid, match="fails where it was calibrated"):
         assert policy.decide(X[200:]).certificate is None
 
 
@@ -141,13 +146,15 @@ def test_a_void_certificate_is_not_saved(tmp_path):
     policy, _, price = calibrated()
     policy.save(tmp_path / "good.npz")
     loaded = sl.load_policy(tmp_path / "good.npz")
-    told = loaded.decide(sl.Prediction(X[:3, :2])).certificate
-    assert (told.alpha, told.budget) == (0.1, policy.budget_)
+    given = sl.Prediction(X[:3, :2])
+    promise = loaded.decide(given, trusted=True).certificate
+    assert (promise.alpha, promise.budget) == (0.1, policy.budget_)
+    assert loaded.decide(given).certificate is None
     price.value = [1.0, 1.0]
     with pytest.warns(CertificateVoid):
         policy.save(tmp_path / "void.npz")
     loaded = sl.load_policy(tmp_path / "void.npz")
-    assert loaded.decide(sl.Prediction(X[:3, :2])).certificate is None
+    assert loaded.decide(given, trusted=True).certificate is None
 
 
 class Wobbling:
@@ -191,14 +198,251 @@ def test_a_loaded_policy_knows_its_model(tmp_path):
         return sl.load_policy(tmp_path / "policy.npz", {"r": model})
 
     for same in (sets.model_, sets):
-        told = load(same).decide(X[200:]).certificate
-        assert told.alpha == 0.1
-        assert any("model that the saved policy" in line for line in told.assumptions)
+        promise = load(same).decide(X[200:]).certificate
+        assert promise.alpha == 0.1
+        assert any("model that the saved policy" in s for s in promise.assumptions)
     other = LinearRegression().fit(X[:100], Y[:100] + 5)
-    for model in (other, lambda X: np.zeros((len(X) + 1, 2))):
-        loaded = load(model)
-        with pytest.warns(CertificateVoid, match="not the one it was calibrated"):
-            assert loaded._told() is None
-    said = sl.Prediction(sets.model_.predict(X[200:]))
-    told = sl.load_policy(tmp_path / "policy.npz").decide(said).certificate
-    assert any("model that the saved policy" in line for line in told.assumptions)
+    with pytest.warns(CertificateVoid, match=r"not the one it was .* something else"):
+        assert load(other).decide(X[200:]).certificate is None
+
+    def short(X):
+        if len(X) != 100:
+            raise ValueError("a hundred only")
+        return sets.model_.predict(X)
+
+    with pytest.warns(CertificateVoid, match=r"not the one it was .*a hundred only"):
+        assert load(short).decide(X[200:]).certificate is None
+    given = sl.Prediction(sets.model_.predict(X[200:]))
+    loaded = sl.load_policy(tmp_path / "policy.npz")
+    assert loaded.decide(given).certificate is None
+    promise = loaded.decide(given, trusted=True).certificate
+    assert any("model that the saved policy" in s for s in promise.assumptions)
+
+
+def test_a_promise_of_decisions_stays_one_promise(tmp_path):
+    """Over two sets, it is not a promise of each."""
+    r, u = sl.Uncertain(2, name="r"), sl.Uncertain(2, name="u")
+    w, sets = cp.Variable(2, nonneg=True, name="w"), []
+    for _ in range(2):
+        sets.append(sl.LossSet(LinearRegression()).fit(X[:100], Y[:100]))
+        sets[-1].calibrate(X[100:150], Y[100:150], 0.1)
+    problem = sl.RobustProblem(
+        cp.Maximize(r @ w),
+        [cp.sum(w) <= 1, u @ w <= 9],
+        dict(zip((r, u), sets, strict=True)),
+    )
+    policy = problem.compile()
+    policy.calibrate(X[150:250], {"r": Y[150:250], "u": Y[150:250]}, 0.2)
+    policy.save(tmp_path / "p")
+    models = {"r": sets[0].model_, "u": sets[1].model_}
+    promise = sl.load_policy(tmp_path / "p", models).decide(X[250:]).certificate
+    assert promise.alpha == policy.certificate_.alpha
+    assert promise.event == policy.certificate_.event
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
+    kind=np.where(X[:, 0] > 2, "high", "low"),
+    sort=pd.Categorical(np.where(X[:, 1] > 2, "x", "y"), categories=["y", "x", "z"]),
+    day=pd.date_range("2020-01-01", periods=300),
+)
+FRAME.loc[FRAME.index % 7 == 0, "kind"] = None
+
+
+class ByName:
+    """A model that takes a frame with the names and types it was trained on only."""
+
+    def predict(self, frame):
+        assert str(frame["sort"].dtype) == "category"
+        assert str(frame["day"].dtype).startswith("datetime64")
+        shift = frame["kind"].map({"high": 0.1, "low": -0.1}).fillna(0.0)
+        codes = 0.01 * (frame["sort"].cat.codes + 0.1 * frame["day"].dt.day)
+        return (
+            frame[["b", "a"]].to_numpy()[:, ::-1] + (shift + codes).to_numpy()[:, None]
+        )
+
+
+def by_columns():
+    """Names pick the columns."""
+    columns = make_column_transformer(
+        (StandardScaler(), ["a", "b"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["kind", "sort"]),
+    )
+    return make_pipeline(columns, LinearRegression())
+
+
+@pytest.mark.parametrize(
+    ("model", "columns"),
+    [
+        (LinearRegression(), ["a", "b", "c"]),
+        (by_columns(), list(FRAME)),
+        (ByName().predict, list(FRAME)),
+    ],
+)
+def test_a_model_with_names_is_known_again(tmp_path, model, columns):
+    frame, outcomes = FRAME[columns], pd.DataFrame(Y, columns=["u", "v"])
+    sets = sl.LossSet(model)
+    if hasattr(model, "fit"):
+        sets.fit(frame[:100], outcomes[:100])
+    policy = problem_of(sets)[0].compile()
+    policy.calibrate(frame[100:200], outcomes[100:200], 0.1)
+    policy.save(tmp_path / "p")
+    loaded = sl.load_policy(tmp_path / "p", {"r": getattr(sets, "model_", model)})
+    for rows in (frame[200:], frame[200:201], frame[200:210]):
+        again, before = loaded.decide(rows), policy.decide(rows)
+        assert again.certificate.alpha == before.certificate.alpha == 0.1
+        np.testing.assert_array_equal(again.status, before.status)
+        np.testing.assert_allclose(again.objective, before.objective, 1e-7, 1e-9)
+    stranger = sl.load_policy(
+        tmp_path / "p", {"r": lambda frame: frame[["a", "b"]].to_numpy() + 1}
+    )
+    with pytest.warns(CertificateVoid, match="it predicts something else"):
+        assert stranger.decide(frame[200:201]).certificate is None
+
+
+def test_a_policy_over_calibrated_sets_knows_its_model_too(tmp_path):
+    """By the contexts it decided last."""
+    sets = sl.LossSet(LinearRegression()).fit(X[:100], Y[:100])
+    sets.calibrate(X[100:200], Y[100:200], 0.1)
+    policy = problem_of(sets)[0].compile()
+    policy.decide(X[:40])
+    policy.save(tmp_path / "p")
+    same = sl.load_policy(tmp_path / "p", {"r": sets.model_}).decide(X[200:201])
+    assert same.certificate.alpha == 0.1
+    other = sl.load_policy(tmp_path / "p", {"r": lambda X: X[:, :2] + 1})
+    with pytest.warns(CertificateVoid, match="it predicts something else"):
+        assert other.decide(X[200:201]).certificate is None
+
+
+def test_a_model_of_sparse_covariates_is_known_again(tmp_path):
+    table = sp.csr_array(X)
+    sets = sl.LossSet(LinearRegression()).fit(table[:100], Y[:100])
+    policy = problem_of(sets)[0].compile().calibrate(table[100:200], Y[100:200], 0.1)
+    policy.save(tmp_path / "p")
+    loaded = sl.load_policy(tmp_path / "p", {"r": sets.model_})
+    assert loaded.decide(table[200:201]).certificate.alpha == 0.1
+
+
+class Counting:
+    """Counts calls and rows."""
+
+    def __init__(self):
+        self.calls, self.rows = 0, 0
+
+    def predict(self, X):
+        self.calls, self.rows = self.calls + 1, self.rows + len(X)
+        return X[:, :2]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_recognising_a_model_takes_no_call_of_its_own(tmp_path, saved):
+    model = Counting()
+    policy = problem_of(sl.LossSet(model.predict))[0].compile()
+    policy.calibrate(X[100:200], Y[100:200], 0.1)
+    if saved:
+        policy.save(tmp_path / "p")
+        policy = sl.load_policy(tmp_path / "p", {"r": model.predict})
+    policy.decide(X[200:201])
+    for n in (1, 30, 100):
+        model.calls = model.rows = 0
+        assert policy.decide(X[200 : 200 + n]).certificate is not None
+        assert model.calls == 1
+        assert model.rows == n + min(max(n, 10), 50)
+
+
+def test_all_probes_are_asked_in_turn():
+    """A change at a single one of them is noticed within a few calls of one row."""
+    policy, *_ = calibrated(Counting().predict)
+    probes = policy.recognition(X[100:200]).probes
+    assert sorted(probes.riders(1).rows) == list(range(50))
+    seen = np.concatenate([probes.riders(1).rows for _ in range(5)])
+    assert sorted(seen) == list(range(50))
+
+
+SCALE = [1.0]
+
+
+class Elsewhere:
+    """A model whose numbers are where no look at its attributes finds them."""
+
+    weights = np.ones((100, 100))
+
+    def __init__(self):
+        self.table, self.hidden = np.ones(100_000), iter([])
+
+    def predict(self, X):
+        at = 77 + 1000 * (X[:, :2] > 1e9)
+        return SCALE[0] * self.weights[3, 3] * self.table[at] * X[:, :2]
+
+
+def in_a_global(model):
+    SCALE[0] = 2.0
+
+
+def in_the_class(model):
+    type(model).weights[3, 3] = 2.0
+
+
+def in_one_entry(model):
+    model.table[77] = 2.0
+
+
+@pytest.mark.parametrize("change", [in_a_global, in_the_class, in_one_entry])
+def test_a_change_anywhere_is_noticed_at_one_row(change, monkeypatch):
+    monkeypatch.setitem(globals(), "SCALE", [1.0])
+    monkeypatch.setattr(Elsewhere, "weights", np.ones((100, 100)))
+    model = Elsewhere()
+    policy, *_ = calibrated(model.predict)
+    for _ in range(3):
+        assert policy.decide(X[200:201]).certificate is policy.certificate_
+    change(model)
+    with pytest.warns(CertificateVoid, match="predicts something else"):
+        assert policy.decide(X[200:201]).certificate is None
+
+
+def booster():
+    """Trees that go on growing, in memory that is not Python's."""
+    lightgbm = pytest.importorskip("lightgbm")
+    options = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 5}
+    table = lightgbm.Dataset(X[:100], Y[:100, 0], free_raw_data=False)
+    trees = lightgbm.train(options, table, 3, keep_training_booster=True)
+
+    def predict(X):
+        return np.tile(trees.predict(X, num_threads=1)[:, None], 2)
+
+    return predict, trees.update
+
+
+def network():
+    """A tensor that is changed in place."""
+    torch = pytest.importorskip("torch")
+    weights = torch.eye(3)[:, :2].clone()
+
+    def predict(X):
+        return (torch.tensor(X, dtype=torch.float32) @ weights).numpy()
+
+    return predict, lambda: weights[0, 0].add_(0.1)
+
+
+@pytest.mark.parametrize("make", [booster, network])
+def test_weights_that_python_cannot_see(make):
+    model, train = make()
+    policy, *_ = calibrated(model)
+    assert policy.decide(X[200:201]).certificate is policy.certificate_
+    assert policy.decide(X[200:]).certificate is policy.certificate_
+    train()
+    with pytest.warns(CertificateVoid, match="predicts something else"):
+        assert policy.decide(X[200:201]).certificate is None
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_a_change_is_measured_by_how_much_predictions_vary(shift):
+    """Far from zero a small change of the level may still be a large one."""
+    model = Wobbling()
+    sets = sl.LossSet(lambda X: shift + X[:, :2] + 0.01 * model.off)
+    r, w = sl.Uncertain(2, name="r"), cp.Variable(2, nonneg=True, name="w")
+    problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: sets})
+    policy = problem.compile().calibrate(X[100:200], shift + Y[100:200], 0.1)
+    assert policy.decide(X[200:201]).certificate is policy.certificate_
+    model.off = True
+    with pytest.warns(CertificateVoid, match="predicts something else"):
+        assert policy.decide(X[200:201]).certificate is None

@@ -13,27 +13,30 @@ from ...conic.program import ConeProgram, rows_of
 from ...conic.solver import Clarabel
 from ...errors import InvalidParameter
 from ...guarantees import Certificate
+from ...loss_set.batch import Batch
 from ...losses import Loss
+from ...predictions import count_rows
 from ...sets import UncertaintySet, from_dict
 from ...sets.as_dict import loss_from_dict, loss_to_dict
 from ..contexts import common_budget
 from ..decisions import Layout, Named
 from ..judge.places import TablePlace
 from ..judge.ruler import Ruler
-from ..judge.tape import OPERATIONS, Leaves, Step, Tape
+from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
 from ..judge.written_rows import WrittenRows
 from ..keys import UncertainKey
-from ..recognition import Recognition
+from ..probes import Probes
 from ..solve.chunk import ChunkTask
 from ..solve.compiled import Compiled
+from ..solve.slots import slot_values
 from ..sources import AtLevel
 from .frames import contexts_from, contexts_to
-from .packing import Packer, Unpacker, require
+from .packing import MOST, Packer, Unpacker, as_shape, require, whole
 from .policy_file import Arrays
+from .tapes import Sizes, tape_from, tape_to
+from .trial import CONTEXTS, KINDS, agree, made_up, tried
 
 _TABLES = ("P", "q", "A", "b")
-_KINDS = ("zero", "nonneg", "soc", "psd", "exp", "power")
-_LEAVES = ("variable", "outcome", "ordinary", "constant")
 
 Plain = dict[str, Any]
 
@@ -68,15 +71,16 @@ class Contents:
     ----------
     task : what decides
     keys : the uncertain keys
+    joint : whether certificates speak of decisions, not of each key's sets
     fallback : what is done where there is no decision, or None
-    probe : contexts, and for each key what its model predicted there when the policy
-        was calibrated (None for a set value); or None
+    probes : contexts at which the models are known again, or None
     """
 
     task: ChunkTask
     keys: tuple[SavedKey, ...]
+    joint: bool
     fallback: Array | None
-    probe: tuple[Any, list[list[Array] | None]] | None
+    probes: Probes | None
 
 
 def to_layout(
@@ -84,7 +88,7 @@ def to_layout(
     keys: Sequence[UncertainKey],
     losses: Sequence[tuple[Loss, ...] | None],
     fallback: Array | None,
-    recognition: Recognition | None,
+    probes: Probes | None,
     void: bool,
 ) -> tuple[Plain, Arrays]:
     """Description and arrays; without certificates where these are `void`."""
@@ -113,30 +117,32 @@ def to_layout(
             _key_to(key, parts, nonneg, void, packer)
             for key, parts, nonneg in zip(keys, losses, compiled.nonneg, strict=True)
         ],
+        "joint": any(isinstance(key.source, AtLevel) for key in keys),
         "fallback": None if fallback is None else packer.array(fallback),
-        "probe": _probe_to(recognition, packer),
+        "probe": _probe_to(probes, packer),
     }
+    budgets = [_budget(key) for key in keys]
+    about["trial"] = packer.array(tried(task, losses, budgets, fallback))
     return about, packer.arrays
 
 
 def from_layout(about: Plain, arrays: Arrays) -> Contents:
     """What was written, checked; any error means that it was not."""
     reader = Unpacker(arrays)
-    slots = reader.numbers(about["slots"])
-    require(slots.ndim == 1 and slots.size > 0 and np.isfinite(slots).all(), "slots")
+    slots = reader.finite(about["slots"])
+    require(slots.size > 0 and slots[-1] == 1.0, "slots")
     program = _program_from(about["program"], reader, slots.size)
     variables = _names_from(about["variables"], 0)
     width = sum(name.size for name in variables)
     saved = _keys_from(about["keys"], reader, len(variables))
     dims = tuple(sum(p.size for p in key.parts) for key in saved)
-    ordinary = reader.numbers(about["ordinary"])
-    require(ordinary.ndim == 1, "ordinary parameters")
-    ruler = _ruler_from(about["ruler"], reader, width, dims, ordinary.size)
+    ordinary = reader.finite(about["ordinary"])
+    ruler = _ruler_from(about["ruler"], reader, (width, dims, ordinary.size))
     compiled = Compiled(
         program,
         ruler,
         reader.sparse(about["outputs"], width, program.width),
-        reader.numbers(about["offset"], (width,)),
+        reader.finite(about["offset"], width),
         tuple(key.region for key in saved),
         tuple(key.nonneg for key in saved),
     )
@@ -144,14 +150,52 @@ def from_layout(about: Plain, arrays: Arrays) -> Contents:
         variables, tuple(key.parts for key in saved), len(ruler.uncertain), ruler.rows
     )
     task = ChunkTask(compiled, slots, ordinary, layout, Clarabel())
-    _dry_run(ruler, width, dims, ordinary)
     fallback = about["fallback"]
-    return Contents(
-        task,
-        saved,
-        None if fallback is None else reader.numbers(fallback, (width,)),
-        _probe_from(about["probe"], reader, len(saved)),
-    )
+    action = None if fallback is None else reader.finite(fallback, width)
+    _try(task, saved, action, reader.arrays[about["trial"]])
+    probes = _probes_from(about["probe"], reader, saved)
+    return Contents(task, saved, about["joint"] is True, action, probes)
+
+
+def _try(
+    task: ChunkTask, keys: Sequence[SavedKey], fallback: Array | None, before: Array
+) -> None:
+    """All of it once, at any numbers: what does not fit together shows."""
+    losses, budgets = [k.losses for k in keys], [k.budget for k in keys]
+    came_to = tried(task, losses, budgets, fallback)
+    require(agree(came_to, before), "what it comes to")
+    batches = [
+        None if key.losses is None else made_up(task, n, key.losses, key.budget)
+        for n, key in enumerate(keys)
+    ]
+    named = task.compiled.program.slots
+    slots = {n: s for n, s in named.items() if not n.startswith("ordinary.")}
+    for number, batch in enumerate(batches):
+        if batch is not None:
+            for name, values in slot_values(number, batch.parts).items():
+                one = slots.pop(name, None)
+                fits = one is None or one.stop - one.start == values.shape[1]
+                require(fits, "the size of a slot")
+    open_ones = [b is None for b, k in zip(batches, keys, strict=True) if k.losses]
+    if not any(open_ones):
+        require(not slots, "slots of no set")
+        _judge(task, batches)
+
+
+def _judge(task: ChunkTask, batches: Sequence[Batch | None]) -> None:
+    """Hold decisions that are made up against sets that are."""
+    compiled = task.compiled
+    oracles: list[SetOracle] = []
+    for region, nonneg, batch in zip(
+        compiled.regions, compiled.nonneg, batches, strict=True
+    ):
+        if batch is not None:
+            oracles.append(BatchOracle(batch, nonneg))
+        elif region is not None:
+            oracles.append(FixedOracle(region, nonneg))
+    values = compiled.values(np.ones((CONTEXTS, compiled.program.width)))
+    nothing = np.full(CONTEXTS, np.nan)
+    compiled.ruler.judge(values, nothing, task.ordinary, oracles)
 
 
 # -- the cone program -----------------------------------------------------------------
@@ -172,15 +216,9 @@ def _program_to(program: ConeProgram, packer: Packer) -> Plain:
 
 
 def _program_from(about: Plain, reader: Unpacker, size: int) -> ConeProgram:
-    width, height = about["width"], about["height"]
-    for number in (width, height):
-        require(
-            isinstance(number, int) and 0 <= number < 2**31, "the size of a program"
-        )
-    cones = tuple((str(kind), float(extent)) for kind, extent in about["cones"])
-    require(all(k in _KINDS and 0 < s < 2**31 for k, s in cones), "cones")
-    require(all(0 < s < 1 for k, s in cones if k == "power"), "cones")
-    require(all(s == int(s) for k, s in cones if k != "power"), "cones")
+    width, height = whole(about["width"], MOST), whole(about["height"], MOST)
+    cones = tuple((kind, float(extent)) for kind, extent in about["cones"])
+    require(all(_is_cone(*cone) for cone in cones), "cones")
     require(sum(rows_of(k, s) for k, s in cones) == height, "rows of the cones")
     indices = reader.positions(about["indices"], height)
     indptr = reader.pointers(about["indptr"], width, len(indices))
@@ -189,10 +227,6 @@ def _program_from(about: Plain, reader: Unpacker, size: int) -> ConeProgram:
     require(bool((np.diff(P_where) > 0).all()), "quadratic part")
     sign = float(about["sign"])
     require(sign in (1.0, -1.0), "sense")
-    slots = {}
-    for name, (start, stop) in about["slots"].items():
-        require(0 <= int(start) < int(stop) < size, "slots")
-        slots[str(name)] = slice(int(start), int(stop))
     return ConeProgram(
         cones,
         sign,
@@ -203,9 +237,30 @@ def _program_from(about: Plain, reader: Unpacker, size: int) -> ConeProgram:
         reader.sparse(about["q"], width + 1, size),
         reader.sparse(about["A"], len(indices), size),
         reader.sparse(about["b"], height, size),
-        slots,
+        _slots_from(about["slots"], size - 1),
         {},
     )
+
+
+def _slots_from(about: Plain, size: int) -> dict[str, slice]:
+    """Names of slots, which leave none out and share none."""
+    slots = {
+        name: slice(whole(start, size + 1), whole(stop, size + 1))
+        for name, (start, stop) in about.items()
+    }
+    at = 0
+    for one in sorted(slots.values(), key=lambda s: (s.start, s.stop)):
+        require(one.start == at and one.stop > at, "slots")
+        at = one.stop
+    require(at == size, "slots")
+    return slots
+
+
+def _is_cone(kind: str, size: float) -> bool:
+    if kind == "power":
+        return 0 < size < 1
+    fits = kind in KINDS and 0 < size < MOST and size == int(size)
+    return fits and (kind != "exp" or size == 3)
 
 
 def _is_sorted(indices: Any, indptr: Any) -> bool:
@@ -223,7 +278,7 @@ def _ruler_to(ruler: Ruler, packer: Packer) -> Plain:
     return {
         "uncertain": [_rows_to(rows, packer) for rows in ruler.uncertain],
         "certain": [_rows_to(rows, packer) for rows in ruler.certain],
-        "objective": _tape_to(ruler.objective, packer),
+        "objective": tape_to(ruler.objective, packer),
         "cost": None if ruler.cost is None else _rows_to(ruler.cost, packer),
         "sense": ruler.sense,
         "lower": packer.array(ruler.lower),
@@ -233,10 +288,8 @@ def _ruler_to(ruler: Ruler, packer: Packer) -> Plain:
     }
 
 
-def _ruler_from(
-    about: Plain, reader: Unpacker, width: int, dims: tuple[int, ...], ordinary: int
-) -> Ruler:
-    sizes = (width, dims, ordinary)
+def _ruler_from(about: Plain, reader: Unpacker, sizes: Sizes) -> Ruler:
+    width = sizes[0]
     lower = reader.numbers(about["lower"], (width,))
     upper = reader.numbers(about["upper"], (width,))
     require(bool((lower <= upper).all()), "bounds of the variables")
@@ -248,7 +301,7 @@ def _ruler_from(
     return Ruler(
         tuple(_rows_from(rows, reader, sizes) for rows in about["uncertain"]),
         tuple(_rows_from(rows, reader, sizes) for rows in about["certain"]),
-        _tape_from(about["objective"], reader, sizes),
+        tape_from(about["objective"], reader, sizes),
         None if cost is None else _rows_from(cost, reader, sizes),
         sense,
         lower,
@@ -265,15 +318,15 @@ def _rows_to(rows: WrittenRows, packer: Packer) -> Plain:
     return {
         "text": rows.text,
         "equal": rows.equal,
-        "residual": _tape_to(rows.residual, packer),
-        "free": None if rows.free is None else _tape_to(rows.free, packer),
-        "sides": [_tape_to(side, packer) for side in rows.sides],
+        "residual": tape_to(rows.residual, packer),
+        "free": None if rows.free is None else tape_to(rows.free, packer),
+        "sides": [tape_to(side, packer) for side in rows.sides],
         "plain": places(rows.plain),
         "places": places(rows.places),
     }
 
 
-def _rows_from(about: Plain, reader: Unpacker, sizes: Any) -> WrittenRows:
+def _rows_from(about: Plain, reader: Unpacker, sizes: Sizes) -> WrittenRows:
     def places(some: Any) -> tuple[TablePlace, ...]:
         return tuple(_place_from(place, reader, sizes) for place in some)
 
@@ -281,9 +334,9 @@ def _rows_from(about: Plain, reader: Unpacker, sizes: Any) -> WrittenRows:
     rows = WrittenRows(
         str(about["text"]),
         bool(about["equal"]),
-        _tape_from(about["residual"], reader, sizes),
-        None if free is None else _tape_from(free, reader, sizes),
-        tuple(_tape_from(side, reader, sizes) for side in about["sides"]),
+        tape_from(about["residual"], reader, sizes),
+        None if free is None else tape_from(free, reader, sizes),
+        tuple(tape_from(side, reader, sizes) for side in about["sides"]),
         None if plain is None else places(plain),
         places(about["places"]),
     )
@@ -302,105 +355,19 @@ def _place_to(place: TablePlace, packer: Packer) -> Plain:
     }
 
 
-def _place_from(about: Plain, reader: Unpacker, sizes: Any) -> TablePlace:
+def _place_from(about: Plain, reader: Unpacker, sizes: Sizes) -> TablePlace:
     width, dims, ordinary = sizes
     columns = reader.positions(about["columns"], width)
     slopes, entries = {}, {}
     for key, table, where in about["keys"]:
-        require(isinstance(key, int) and 0 <= key < len(dims), "a key")
-        entries[key] = reader.positions(where, dims[key])
+        entries[key] = reader.positions(where, dims[whole(key, len(dims))])
+        require(bool((np.diff(entries[key]) > 0).all()), "entries of a key")
         slopes[key] = reader.sparse(table, len(entries[key]), len(columns) + 1)
     constant = reader.sparse(about["constant"], len(columns) + 1, ordinary + 1)
     return TablePlace(columns, constant, slopes, entries)
 
 
-def _tape_to(tape: Tape, packer: Packer) -> list[Any]:
-    return [
-        [
-            step.name,
-            list(step.args),
-            list(step.shape),
-            [_item_to(d, packer) for d in step.data],
-        ]
-        for step in tape.steps
-    ]
-
-
-def _item_to(item: Any, packer: Packer) -> Any:
-    if item is None or isinstance(item, bool | int | float):
-        return item
-    if isinstance(item, np.integer | np.floating):
-        return item.item()
-    if isinstance(item, tuple | list):
-        return {"axes": [int(axis) for axis in item]}
-    if isinstance(item, np.ndarray):
-        return {"array": packer.array(item)}
-    return {"sparse": packer.sparse(item)}
-
-
-def _tape_from(about: list[Any], reader: Unpacker, sizes: Any) -> Tape:
-    width, dims, ordinary = sizes
-    steps: list[Step] = []
-    for name, args, shape, data in about:
-        require(name in OPERATIONS or name in _LEAVES, "a step")
-        require(all(isinstance(k, int) and 0 <= k < len(steps) for k in args), "a step")
-        require(
-            len(shape) <= 3
-            and all(isinstance(n, int) and 0 <= n < 2**31 for n in shape),
-            "a shape",
-        )
-        items = tuple(_item_from(item, reader) for item in data)
-        size = int(np.prod(shape, dtype=object))
-        require(size < 2**31, "a shape")
-        ends = {"variable": width, "ordinary": ordinary}
-        if name == "outcome":
-            require(isinstance(items[1], int) and 0 <= items[1] < len(dims), "a key")
-            ends["outcome"] = dims[items[1]]
-        if name in ends:
-            start = items[0]
-            require(
-                isinstance(start, int) and 0 <= start <= ends[name] - size, "a leaf"
-            )
-        if name == "constant":
-            require(np.shape(items[0]) == tuple(shape), "a constant")
-        if name == "gather":
-            total = sum(int(np.prod(steps[k].shape)) for k in args)
-            where = items[0]
-            require(where.dtype.kind in "iu" and where.shape == (size,), "positions")
-            require(bool(((where >= 0) & (where < total)).all()), "positions")
-        steps.append(Step(str(name), tuple(args), tuple(shape), items))
-    require(bool(steps), "an expression")
-    return Tape(tuple(steps))
-
-
-def _item_from(item: Any, reader: Unpacker) -> Any:
-    if not isinstance(item, dict):
-        return item
-    if "axes" in item:
-        return tuple(int(axis) for axis in item["axes"])
-    if "array" in item:
-        array = reader.arrays[item["array"]]
-        require(array.dtype.kind in "biuf", "numbers")
-        return array
-    width = item["sparse"][0][1]
-    require(isinstance(width, int) and 0 <= width < 2**31, "the shape of a matrix")
-    return reader.sparse(item["sparse"], None, width)
-
-
-def _dry_run(ruler: Ruler, width: int, dims: tuple[int, ...], ordinary: Array) -> None:
-    """Every expression once, at any numbers: what does not fit together shows."""
-    leaves = Leaves(np.ones((1, width)), [np.ones((1, dim)) for dim in dims], ordinary)
-    every = [*ruler.uncertain, *ruler.certain, *([ruler.cost] if ruler.cost else [])]
-    require(ruler.objective.run(leaves).shape == (1,), "the objective")
-    for rows in every:
-        tapes = [rows.residual, *rows.sides, *([rows.free] if rows.free else [])]
-        for tape in tapes:
-            require(tape.run(leaves).shape == (1, *tape.shape), "an expression")
-        rows.at(leaves)
-        rows.gross(leaves, np.ones((1, width)))
-
-
-# -- names, keys and probes -------------------------------------------------------------
+# -- names, keys and probes -----------------------------------------------------------
 
 
 def _named_to(name: Named) -> Plain:
@@ -410,10 +377,8 @@ def _named_to(name: Named) -> Plain:
 def _names_from(about: list[Plain], first: int) -> tuple[Named, ...]:
     names = []
     for k, one in enumerate(about, first):
-        shape = tuple(one["shape"])
-        require(all(isinstance(n, int) and 0 < n < 2**31 for n in shape), "a shape")
-        names.append(Named(-1 - k, str(one["name"]), shape))
-    require(sum(name.size for name in names) < 2**31, "a shape")
+        names.append(Named(-1 - k, str(one["name"]), as_shape(one["shape"])))
+    require(sum(name.size for name in names) < MOST, "a shape")
     return tuple(names)
 
 
@@ -431,8 +396,7 @@ def _key_to(
     if losses is None:
         assert isinstance(key.source, UncertaintySet)
         return {**about, "set": key.source.to_dict()}
-    source = key.predicted
-    budget = None if source is None else common_budget(source)
+    source, budget = key.predicted, _budget(key)
     if isinstance(source, AtLevel) and budget is None:
         raise InvalidParameter(
             "Policy.save() cannot write a function, and with this guarantee the budget "
@@ -449,6 +413,11 @@ def _key_to(
         "unit": unit,
         "certificate": None if certificate is None else certificate.to_dict(),
     }
+
+
+def _budget(key: UncertainKey) -> float | None:
+    """The budget of all contexts of a key; None where it differs, or there is none."""
+    return None if key.predicted is None else common_budget(key.predicted)
 
 
 def _keys_from(
@@ -469,7 +438,7 @@ def _keys_from(
         budget = None if key["budget"] is None else float(key["budget"])
         require(budget is None or not np.isnan(budget), "a budget")
         certificate = key["certificate"]
-        promise = None if certificate is None else Certificate.from_dict(certificate)
+        promise = None if certificate is None else _certificate_from(certificate)
         if promise is not None and budget is not None:
             unit = float(key["unit"])
             require(0 < unit < np.inf, "a unit")
@@ -481,26 +450,67 @@ def _keys_from(
     return tuple(keys)
 
 
-def _probe_to(recognition: Recognition | None, packer: Packer) -> Any:
+def _probe_to(probes: Probes | None, packer: Packer) -> Any:
     """Contexts and predictions, by which the models are recognised."""
-    if recognition is None or recognition.X is None:
-        return None
-    contexts = contexts_to(recognition.X, packer)
-    if contexts is None:
+    contexts = None if probes is None else contexts_to(probes.X, packer)
+    if probes is None or contexts is None:
         return None
     predictions = [
         None if blocks is None else [packer.array(block) for block in blocks]
-        for blocks in recognition.predictions
+        for blocks in probes.predictions
     ]
     return {"contexts": contexts, "predictions": predictions}
 
 
-def _probe_from(about: Any, reader: Unpacker, keys: int) -> Any:
+def _probes_from(
+    about: Any, reader: Unpacker, keys: Sequence[SavedKey]
+) -> Probes | None:
     if about is None:
         return None
-    require(len(about["predictions"]) == keys, "probes")
-    predictions = [
-        None if names is None else [np.asarray(reader.arrays[n], float) for n in names]
-        for names in about["predictions"]
-    ]
-    return contexts_from(about["contexts"], reader), predictions
+    contexts = contexts_from(about["contexts"], reader)
+    rows = count_rows(contexts)
+    require(rows > 0, "probes")
+    predictions: list[list[Array] | None] = []
+    for names, key in zip(about["predictions"], keys, strict=True):
+        require((names is None) == (key.losses is None), "probes")
+        blocks = None if names is None else [reader.arrays[name] for name in names]
+        for block in blocks or ():
+            require(block.dtype == np.float64 and len(block) == rows, "probes")
+        predictions.append(blocks)
+    return Probes(contexts, predictions)
+
+
+def _certificate_from(about: Plain) -> Certificate:
+    """A certificate whose fields are of the types they are to be."""
+    promise = Certificate.from_dict(about)
+    for name, kinds in _FIELDS.items():
+        value = getattr(promise, name)
+        require(isinstance(value, kinds) and not _is_nan(value), f"{name!r}")
+    for words in promise.assumptions:
+        require(isinstance(words, str), "an assumption")
+    require(0 < promise.alpha <= 1, "a level")
+    return promise
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and np.isnan(value)
+
+
+#: What the fields of a certificate are.
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "guarantee": (str,),
+    "alpha": (int, float),
+    "confidence": (float, type(None)),
+    "budget": (float,),
+    "sample_size": (int,),
+    "minimum_sample_size": (int,),
+    "rank": (int, type(None)),
+    "random": (str,),
+    "reference": (str,),
+    "heuristic": (bool,),
+    "note": (str,),
+    "beta_law": (bool,),
+    "event": (str,),
+    "holds": (str,),
+    "measure": (str,),
+}

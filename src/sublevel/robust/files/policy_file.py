@@ -6,9 +6,11 @@ import hashlib
 import io
 import json
 import os
-import tempfile
+import secrets
+import shutil
 import zipfile
 from collections.abc import Mapping
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,13 @@ from ...errors import CannotWrite, InvalidParameter
 
 #: What the file calls itself, and the version of its layout.
 FORMAT, VERSION = "sublevel policy", 3
-#: Arrays in a file, and bytes they may take when unpacked, at most.
-MOST_ARRAYS, MOST_BYTES = 100_000, 2**31
+#: Arrays in a file, at most, and bytes up to which they are packed tightly. What takes
+#: more is as large in the file as it is in memory.
+MOST_ARRAYS, MOST_PACKED = 1_000_000, 2**26
+#: Types that arrays of a policy have.
+KINDS = "biufUmM"
+#: A file that nobody else has.
+_CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
 
 FilePath = str | PathLike[str]
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -37,23 +44,25 @@ def write_file(path: FilePath, about: Mapping[str, Any], arrays: Arrays) -> None
     arrays = {**arrays, "about": np.frombuffer(text.encode(), dtype=np.uint8)}
     seal = np.frombuffer(_checksum(arrays), dtype=np.uint8)
     target = _target(path)
+    own = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        number, name = tempfile.mkstemp(
-            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
-        )
+        # The permissions any file would get, until those of the old one are known.
+        number = os.open(own, _CREATE, 0o666)
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:
         with os.fdopen(number, "wb") as file:
-            np.savez_compressed(file, **arrays, checksum=seal)  # type: ignore[arg-type]
+            if target.exists():
+                shutil.copymode(target, own)
+            pack = np.savez_compressed if _is_small(arrays) else np.savez
+            pack(file, **arrays, checksum=seal)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
-        os.replace(name, target)
+        os.replace(own, target)
     except OSError as error:
         raise _cannot_write(path, error) from error
     finally:
-        Path(name).unlink(missing_ok=True)
+        own.unlink(missing_ok=True)
 
 
 def read_file(path: FilePath) -> tuple[dict[str, Any], Arrays]:
@@ -98,14 +107,9 @@ def _target(path: object) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those a new one would get."""
-    try:
-        return target.stat().st_mode & 0o7777
-    except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+def _is_small(arrays: Arrays) -> bool:
+    # Heads, names and the checksum are not counted, and take less than half.
+    return sum(array.nbytes + 1000 for array in arrays.values()) < MOST_PACKED // 2
 
 
 def _cannot_write(path: object, error: OSError) -> CannotWrite:
@@ -119,8 +123,8 @@ def _arrays(path: Path) -> Arrays:
     """The arrays of an npz file; each is read whole, so that its CRC is checked."""
     arrays: Arrays = {}
     with zipfile.ZipFile(path) as file:
-        members = file.infolist()
-        if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > MOST_BYTES:
+        members, most = file.infolist(), max(MOST_PACKED, path.stat().st_size)
+        if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > most:
             raise ValueError("it would unpack to more than a policy ever takes")
         for member in members:
             arrays[member.filename.removesuffix(".npy")] = _array(file.read(member))
@@ -134,7 +138,9 @@ def _array(raw: bytes) -> np.ndarray[Any, Any]:
     read = np.lib.format.read_array_header_1_0
     shape, _, dtype = read(content) if version == (1, 0) else _head(content)
     left = len(raw) - content.tell()
-    if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize != left:
+    if dtype.kind not in KINDS or not dtype.itemsize:
+        raise ValueError(f"an array of type {dtype}")
+    if prod(shape) * dtype.itemsize != left:
         raise ValueError("the head of an array does not fit its content")
     content.seek(0)
     array: np.ndarray[Any, Any] = np.lib.format.read_array(content, allow_pickle=False)

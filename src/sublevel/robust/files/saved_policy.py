@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...checks import require_bool
 from ...errors import CertificateVoid, InvalidParameter
 from ...guarantees import Calibration, Certificate
 from ...loss_set.batch import Batch
@@ -21,15 +22,16 @@ from ..contexts import (
     ContextSets,
     are_predictions,
     as_contexts,
-    count_contexts,
+    contexts_to_decide,
+    index_of,
     predicted_sets,
 )
-from ..deciding import decide_chunks
+from ..deciding import as_chunk, decide_chunks
 from ..decisions import Decisions, Promise, in_short
 from ..fallback import fall_back
 from ..keys import UncertainKey, promise_of
+from ..probes import Riders
 from ..progress import Bar
-from ..recognition import MANY, fingerprint, predicts_the_same
 from ..sources import AtLevel
 from .layout import Contents, SavedKey, from_layout
 from .policy_file import FilePath, read_file, refused
@@ -86,7 +88,6 @@ class SavedPolicy:
 
     def __init__(self, contents: Contents, keys: tuple[UncertainKey, ...]) -> None:
         self._contents, self.keys = contents, keys
-        self._recognised: dict[int, int] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name in _REFUSED:
@@ -110,53 +111,46 @@ class SavedPolicy:
         trusted: bool = False,
     ) -> Decisions:
         """The decision at every row of X, as `Policy.decide`."""
-        from ..policy import as_chunk, index_of
-
         step = as_chunk("SavedPolicy.decide", chunk)
-        rows = 1 if X is None else count_contexts(X)
+        require_bool("SavedPolicy.decide", trusted=trusted)
+        rows = contexts_to_decide("SavedPolicy.decide", self.keys, X)
         losses = tuple(key.losses for key in self._contents.keys)
-        sets = ContextSets(self.keys, losses, as_contexts(X))
+        probes = None if are_predictions(X) else self._contents.probes
+        riders = None if probes is None else probes.riders(rows)
+        sets = ContextSets(self.keys, losses, as_contexts(X), riders)
         with Bar(rows, progress) as bar:
             arrays = decide_chunks(self._contents.task, sets, rows, step, n_jobs, bar)
         return Decisions(
             fall_back(arrays, self._contents.fallback),
             self._contents.task.layout,
-            self._promise(X, rows, trusted),
+            self._promise(X, trusted, riders),
             index_of(X),
         )
 
-    def _promise(self, X: Contexts | None, rows: int, trusted: bool) -> Promise:
+    def _promise(
+        self, X: Contexts | None, trusted: bool, riders: Riders | None
+    ) -> Promise:
         """As saved; nothing, with a warning, if a model is not the one calibrated."""
         if are_predictions(X):
-            return promise_of(self.keys) if trusted else None
-        contexts, predictions = self._contents.probe or (None, [None] * len(self.keys))
-        for number, (key, before) in enumerate(
-            zip(self.keys, predictions, strict=True)
-        ):
-            if before is None or self._is_recognised(
-                number, key, contexts, before, rows
-            ):
-                continue
-            warnings.warn(
-                f"The policy's certificate is void: the model of {key.name!r} is not "
-                "the one it was calibrated with. Give load_policy that one, or "
-                "calibrate and save again.",
-                CertificateVoid,
-                stacklevel=3,
-            )
-            return None
-        return promise_of(self.keys)
+            return self._certificate() if trusted else None
+        probes = self._contents.probes
+        other = None if probes is None else probes.stranger(self.keys, riders)
+        if other is None:
+            return self._certificate()
+        warnings.warn(
+            f"The policy's certificate is void: the model of {other[0]!r} is not the "
+            f"one it was calibrated with, it {other[1]}. Give load_policy that one, or "
+            "calibrate and save again.",
+            CertificateVoid,
+            stacklevel=3,
+        )
+        return None
 
-    def _is_recognised(
-        self, number: int, key: UncertainKey, contexts: Any, before: Any, rows: int
-    ) -> bool:
-        outlook = fingerprint(key.source)
-        if rows < MANY and self._recognised.get(number) == outlook:
-            return True
-        same = predicts_the_same(key, contexts, before)
-        if same:
-            self._recognised[number] = outlook
-        return same
+    def _certificate(self) -> Promise:
+        """What was promised of decisions, or by name of each key's sets."""
+        if not self._contents.joint:
+            return promise_of(self.keys)
+        return next(key.certificate for key in self.keys if key.predicted is not None)
 
     def __repr__(self) -> str:
         facts = "; ".join(f"{name} {what}" for name, what in self._facts())
@@ -168,7 +162,7 @@ class SavedPolicy:
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("uncertain", ", ".join(key.name for key in self.keys)),
-            ("promise", in_short(promise_of(self.keys))),
+            ("promise", in_short(self._certificate())),
         ]
 
 

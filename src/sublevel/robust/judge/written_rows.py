@@ -122,7 +122,8 @@ class WrittenRows:
     def storable(self) -> str | None:
         """What no file can hold, or None."""
         tapes = [self.residual, *self.sides, *([self.free] if self.free else [])]
-        if self.concave or any(isinstance(p, ProbedPlace) for p in self.plain or ()):
+        places = (*(self.plain or ()), *self.places)
+        if self.concave or any(isinstance(place, ProbedPlace) for place in places):
             return "a function that bends the outcome, or what multiplies it"
         return next((t.storable for t in tapes if t.storable), None)
 

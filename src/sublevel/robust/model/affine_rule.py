@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ...checks import Array
+from ...checks import Array, briefly, is_whole, require_bool
 from ...errors import InvalidParameter
 from .reaction import Reaction
 from .uncertain import Uncertain, Written
@@ -138,6 +138,11 @@ def affine_rule(
     (13.0, array([1., 1.]))
     """
     parameters = _parameters(r)
+    require_bool("affine_rule", nonneg=nonneg)
+    if not (name is None or isinstance(name, str)):
+        raise InvalidParameter(
+            f"affine_rule(name=...) must be a word, got {briefly(name)}."
+        )
     shape = _shape(shape)
     sees = _sees(sees, shape, sum(parameter.size for parameter in parameters))
     intercept = RuleVariable(len(sees), name=f"{name or 'rule'} intercept")
@@ -180,8 +185,7 @@ def _parameters(r: Uncertain | Sequence[Uncertain]) -> tuple[Uncertain, ...]:
 
 def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
-    whole = all(isinstance(n, int | np.integer) and n > 0 for n in sizes)
-    if not whole or len(sizes) > 2 or any(isinstance(n, bool) for n in sizes):
+    if len(sizes) > 2 or not all(is_whole(n, least=1) for n in sizes):
         raise InvalidParameter(
             "affine_rule(shape=...) must be (), (k,) or (k, l) with positive integers, "
             f"got {shape!r}."
@@ -193,7 +197,10 @@ def _sees(
     sees: npt.ArrayLike | None, shape: tuple[int, ...], m: int
 ) -> npt.NDArray[np.bool_]:
     """What each decision may react to: boolean, shape (size, m), column by column."""
-    given = np.asarray(True if sees is None else sees)
+    try:
+        given = np.asarray(True if sees is None else sees)
+    except ValueError:
+        given = np.asarray(None)
     if given.dtype.kind in "iu":
         if given.size and not (given.min() >= 0 and given.max() <= m):
             raise InvalidParameter(
@@ -209,6 +216,6 @@ def _sees(
         raise InvalidParameter(
             f"affine_rule(sees=...) must be integers of shape {shape} (how many "
             f"leading entries are seen) or booleans of shape {(*shape, m)} (which "
-            f"ones), got {np.asarray(sees).dtype} of shape {np.asarray(sees).shape}."
+            f"ones), got {briefly(sees)}."
         ) from None
     return wide.reshape(-1, m, order="F")

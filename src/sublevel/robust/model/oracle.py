@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...checks import Array
+from ...checks import Array, as_numbers, briefly, is_whole
 from ...errors import InvalidParameter
 from .uncertain import Key, key_name, key_signs
 
@@ -56,6 +56,19 @@ class Oracle:
     dim: int
     worst_case: Callable[[Array], Any]
     contains: Callable[[Array], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.dim, least=1):
+            raise InvalidParameter(
+                "Oracle(dim=...) must be a whole number of at least 1, got "
+                f"{briefly(self.dim)}."
+            )
+        for name in ("worst_case", "contains"):
+            given = getattr(self, name)
+            if not callable(given) and not (name == "contains" and given is None):
+                raise InvalidParameter(
+                    f"Oracle({name}=...) must be a function, got {briefly(given)}."
+                )
 
 
 class CheckedOracle:
@@ -106,12 +119,7 @@ class CheckedOracle:
         return callable(getattr(self._oracle, "contains", None))
 
     def _read(self, answer: npt.ArrayLike) -> Array:
-        try:
-            outcome = np.array(answer, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InvalidParameter(
-                f"The oracle for {self._name!r} must answer with numbers: {error}."
-            ) from error
+        outcome = np.array(as_numbers(f"The oracle for {self._name!r}", "y", answer))
         if outcome.shape != (self.dim,) or not np.isfinite(outcome).all():
             raise InvalidParameter(
                 f"The oracle for {self._name!r} must answer with a finite array of "

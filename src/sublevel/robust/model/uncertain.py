@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
+from ...checks import briefly, is_whole
 from ...conic.cone_form import OutcomeParameter
 from ...errors import InvalidParameter
 
@@ -43,11 +44,17 @@ class Uncertain(OutcomeParameter):
                 "Uncertain(shape=...) must be (), a positive integer or a tuple of "
                 f"them, got {shape!r}. An outcome has at least one entry."
             )
+        if name is not None and not isinstance(name, str):
+            raise InvalidParameter(
+                f"Uncertain(name=...) must be a word, got {briefly(name)}."
+            )
         if not isinstance(nonneg, bool | np.bool_):
             raise InvalidParameter(
-                f"Uncertain(nonneg=...) must be True or False, got {nonneg!r}."
+                f"Uncertain(nonneg=...) must be True or False, got {briefly(nonneg)}."
             )
-        super().__init__(shape, name=name, nonneg=bool(nonneg))
+        sizes: object = shape
+        sizes = tuple(sizes) if isinstance(sizes, list) else sizes
+        super().__init__(sizes, name=name, nonneg=bool(nonneg))
 
     def __repr__(self) -> str:
         sign = ", nonneg=True" if self.is_nonneg() else ""
@@ -87,4 +94,4 @@ def uncertain_in(expression: Written) -> list[Uncertain]:
 
 
 def _is_count(n: object) -> bool:
-    return isinstance(n, int | np.integer) and not isinstance(n, bool) and int(n) > 0
+    return is_whole(n, least=1)

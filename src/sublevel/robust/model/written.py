@@ -48,6 +48,21 @@ def check_model(objective: object, constraints: object) -> None:
             )
 
 
+def require_variables(parts: Sequence[Written]) -> None:
+    """Raise unless there is something to decide.
+
+    Examples
+    --------
+    >>> require_variables([cp.Minimize(cp.Variable())])
+    """
+    if not any(part.variables() for part in parts):
+        raise InvalidParameter(
+            "RobustProblem(objective=..., constraints=...) must have a cp.Variable to "
+            "decide, got none. The worst case of an outcome alone is its set's "
+            "support(direction)."
+        )
+
+
 def spelled_out_choices(
     constraints: Sequence[cp.Constraint],
 ) -> tuple[list[cp.Constraint], list[cp.Constraint]]:
@@ -109,6 +124,16 @@ def _check_numbers(part: Written) -> None:
                 "complex. Write its real and imaginary parts as two real variables."
             )
     for inner in nodes(part):
+        if isinstance(inner, cp.real | cp.imag | cp.conj) and uncertain_in(inner):
+            raise NotRobustifiable(
+                f"{part} cannot be made robust: outcomes are real, and {inner} is for "
+                "complex numbers. Leave it out."
+            )
+        if isinstance(inner, cp.Parameter) and inner.is_complex():
+            raise NotRobustifiable(
+                f"{part} cannot be made robust: the parameter {inner.name()!r} is "
+                "complex. Write its real and imaginary parts as two real ones."
+            )
         if not isinstance(inner, cp.Constant) or inner.value is None:
             continue
         numbers = inner.value.data if sp.issparse(inner.value) else inner.value

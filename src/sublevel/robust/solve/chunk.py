@@ -79,8 +79,10 @@ class ChunkTask:
         solved = _solutions(solver, data)
         status = np.array(STATUSES)[solved.status]
         # That there is no solution is believed when it is said twice.
-        clean = (decisions.status[at] == status) & (solved.status != FAILED)
-        clean &= solved.status != OPTIMAL
+        clean = np.asarray(
+            (decisions.status[at] == status)
+            & ~np.isin(solved.status, (OPTIMAL, FAILED))
+        )
         best = np.flatnonzero(solved.status == OPTIMAL)
         before = np.isin(decisions.status[at], ("optimal",))
         lost = np.flatnonzero((solved.status != OPTIMAL) & ~before)

@@ -10,7 +10,14 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
-from ....checks import Array, require_level, require_positive
+from ....checks import (
+    Array,
+    as_numbers,
+    briefly,
+    is_whole,
+    require_level,
+    require_positive,
+)
 from ....errors import InvalidParameter
 from ....sets import UncertaintySet
 from ...decisions import DecisionArrays, Layout
@@ -63,22 +70,25 @@ class Cuts:
     scenarios: Mapping[Uncertain, npt.ArrayLike] | None = None
 
     def __post_init__(self) -> None:
-        require_positive("Cuts", tolerance=self.tolerance, max_rounds=self.max_rounds)
+        require_positive("Cuts", tolerance=self.tolerance)
         require_level("Cuts", gap=self.gap)
         if self.tolerance > TOLERANCE:
             raise InvalidParameter(
                 f"Cuts(tolerance=...) must be at most {TOLERANCE:g}, or the "
                 f"decision fails its audit, got {self.tolerance}."
             )
-        if self.max_rounds != int(self.max_rounds):
+        if not is_whole(self.max_rounds, least=1):
             raise InvalidParameter(
-                f"Cuts(max_rounds=...) must be an integer, got {self.max_rounds!r}."
+                "Cuts(max_rounds=...) must be an integer of at least 1, got "
+                f"{briefly(self.max_rounds)}."
             )
         if not (self.scenarios is None or isinstance(self.scenarios, Mapping)):
             raise InvalidParameter(
                 "Cuts(scenarios=...) must be a dict from sl.Uncertain to outcomes, got "
                 f"{type(self.scenarios).__name__}. Pass decision.scenarios."
             )
+        for name, outcomes in (self.scenarios or {}).items():
+            as_numbers("Cuts", f"scenarios[{name}]", outcomes)
 
 
 @dataclass(frozen=True, eq=False)

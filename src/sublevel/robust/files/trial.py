@@ -1,0 +1,187 @@
+"""What the functions of a policy come to at fixed points: tried when it is saved, and
+again when it is loaded.
+
+A file may be sound in every part and still not be what was saved: a number edited, a
+matrix whose rows were swapped. So the program's data, the judge's expressions and the
+sets are evaluated at a few made-up contexts and decisions, and the same is asked of
+what was read. Nothing is solved, so no solver has to agree with another one's digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...checks import Array
+from ...conic.program import fill
+from ...loss_set.batch import Batch, SetBatch, UnionBatch
+from ...losses import Loss
+from ...predictions import AnyPrediction, JointPrediction, Numbers, Outcomes, Prediction
+from ...sets import UncertaintySet
+from ..judge.tape import Leaves
+from ..judge.written_rows import WrittenRows
+from ..solve.chunk import ChunkTask
+from ..solve.slots import slot_values
+
+#: Cones, in an order to count by.
+KINDS = ("zero", "nonneg", "soc", "psd", "exp", "power")
+#: Contexts that are made up.
+CONTEXTS = 2
+#: Relative difference that rounding explains.
+ROUNDING = 1e-7
+#: The same for what a set answers, which may be solved for.
+SOLVED = 1e-4
+
+
+@dataclass
+class Sums:
+    """Random sums of arrays, each with the size of what it adds up."""
+
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
+    rows: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, values: Array, slack: float = ROUNDING) -> None:
+        """One row for the finite entries, and one for where the others are."""
+        flat = np.ravel(values)
+        weights = self.rng.uniform(0.5, 1.0, flat.size)
+        kinds = 1.0 * (flat == np.inf) + 2.0 * (flat == -np.inf) + 4.0 * np.isnan(flat)
+        for part in (np.where(kinds, 0.0, flat), kinds):
+            with np.errstate(over="ignore", invalid="ignore"):
+                total, size = float(part @ weights), float(np.abs(part) @ weights)
+            self.rows.append((total, slack * size))
+
+
+def tried(
+    task: ChunkTask,
+    losses: Sequence[tuple[Loss, ...] | None],
+    budgets: Sequence[float | None],
+    fallback: Array | None,
+) -> Array:
+    """What a policy comes to, shape (k, 2): sums, and how far off rounding is."""
+    sums, compiled = Sums(), task.compiled
+    program, ruler = compiled.program, compiled.ruler
+    width = len(compiled.offset)
+    point = _positive(sums.rng, 1, program.size)[0]
+    for table in (program.P, program.q, program.A, program.b):
+        sums.add(table @ point)
+    inner = _positive(sums.rng, 1, program.width)[0]
+    sums.add(sp.csc_array(program.matrix(np.ones(len(program.indices)))) @ inner)
+    sums.add(compiled.outputs @ inner)
+    leaves = Leaves(
+        _positive(sums.rng, CONTEXTS, width),
+        [_positive(sums.rng, CONTEXTS, len(signs)) for signs in compiled.nonneg],
+        task.ordinary,
+    )
+    cones = [[KINDS.index(kind), size] for kind, size in program.cones]
+    senses = [program.sign, ruler.sense, *np.ravel(cones)]
+    settled = (
+        senses,
+        ruler.lower,
+        ruler.upper,
+        ruler.whole,
+        ruler.starts,
+        program.P_where,
+    )
+    actions = () if fallback is None else (fallback,)
+    for values in (task.slots, task.ordinary, compiled.offset, *settled, *actions):
+        sums.add(np.asarray(values, dtype=float))
+    sums.add(ruler.objective.rows(leaves))
+    every = [*ruler.uncertain, *ruler.certain, *([ruler.cost] if ruler.cost else [])]
+    for rows in every:
+        for values in _rows(rows, leaves):
+            sums.add(values)
+    filled: dict[str, Array] = {}
+    for number, parts in enumerate(losses):
+        outcome, region = leaves.outcomes[number], compiled.regions[number]
+        sums.add(compiled.nonneg[number].astype(float))
+        if region is not None:
+            sums.add(_support(region, outcome[0]), SOLVED)
+        if parts is not None:
+            batch = made_up(task, number, parts, budgets[number])
+            filled |= {} if batch is None else slot_values(number, batch.parts)
+            for part in () if batch is None else batch.parts:
+                sums.add(part.loss.score(part.prediction, outcome))
+                sums.add(part.effective_budgets)
+    filled = {name: v for name, v in filled.items() if name in program.slots}
+    data = fill(program, task.slots, filled, CONTEXTS)
+    for block in (data.P, data.q, data.A, data.b):
+        sums.add(block.rows())
+    return np.array(sums.rows)
+
+
+def agree(after: Array, before: Array) -> bool:
+    """Whether a trial came to what a file says it came to before."""
+    if after.shape != before.shape or before.dtype != np.float64:
+        return False
+    with np.errstate(invalid="ignore"):
+        close = np.abs(after[:, 0] - before[:, 0]) <= after[:, 1]
+    # A sum beyond all numbers is close to anything.
+    close &= np.isfinite(after).all(axis=1)
+    return bool((close | (after == before).all(axis=1)).all())
+
+
+def made_up(
+    task: ChunkTask, number: int, losses: tuple[Loss, ...], budget: float | None
+) -> Batch | None:
+    """Sets of a key at made-up contexts; None where the widths of blocks are open."""
+    rng = np.random.default_rng(number)
+    dim = len(task.compiled.nonneg[number])
+    level = 1.0 if budget is None or np.isinf(budget) else budget
+    parts = []
+    for k, loss in enumerate(losses):
+        widths = (
+            [dim] if isinstance(loss.needs, str) else _widths(task, number, k, loss)
+        )
+        if sum(widths) != dim:
+            return None
+        blocks = [_prediction(rng, width) for width in widths]
+        prediction: AnyPrediction = (
+            blocks[0] if isinstance(loss.needs, str) else JointPrediction(tuple(blocks))
+        )
+        outcomes = Outcomes((Numbers(dim),))
+        parts.append(SetBatch(loss, prediction, np.full(CONTEXTS, level), outcomes, ()))
+    return parts[0] if len(parts) == 1 else UnionBatch(tuple(parts))
+
+
+def _support(region: UncertaintySet, direction: Array) -> Array:
+    """How far a set goes in a direction; nan where it does not say."""
+    try:
+        return np.array([region.support(direction)])
+    except Exception:
+        # Empty, unbounded, or the solver failed: the same when it is tried again.
+        return np.array([np.nan])
+
+
+def _widths(task: ChunkTask, number: int, part: int, loss: Loss) -> list[int]:
+    """Widths of the blocks of a Combined loss, as the program has them."""
+    slots = task.compiled.program.slots
+    names = [f"{number}.{part}.{k}.location" for k in range(len(loss.needs))]
+    return [slots[n].stop - slots[n].start for n in names if n in slots]
+
+
+def _prediction(rng: np.random.Generator, width: int) -> Prediction:
+    return Prediction(_positive(rng, CONTEXTS, width), _positive(rng, CONTEXTS, width))
+
+
+def _positive(rng: np.random.Generator, n: int, width: int) -> Array:
+    return rng.uniform(0.5, 1.5, (n, width))
+
+
+def _rows(rows: WrittenRows, leaves: Leaves) -> Iterator[Array]:
+    """All that is evaluated of a constraint."""
+    yield rows.residual.rows(leaves)
+    if rows.free is not None:
+        yield rows.free.rows(leaves)
+    for side in rows.sides:
+        yield side.rows(leaves)
+    for place in (*(rows.plain or ()), *rows.places):
+        yield place.certain(leaves.values, leaves.ordinary)
+        yield from place.directions(leaves.values, leaves.ordinary).values()
+        for entries in place.entries.values():
+            yield np.asarray(entries, dtype=float)
+    yield from rows.at(leaves)
+    yield rows.gross(leaves, np.ones_like(leaves.values))
+    yield np.array([float(rows.equal)])
