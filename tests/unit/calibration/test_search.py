@@ -122,7 +122,7 @@ def test_the_same_levels_as_from_all_envelope_scores(guarantee, wave):
 
 
 @pytest.mark.filterwarnings("ignore::sublevel.errors.InfiniteBudget")
-@pytest.mark.parametrize("guarantee", GUARANTEES[:-1], ids=str)
+@pytest.mark.parametrize("guarantee", GUARANTEES[:-1], ids=lambda g: type(g).__name__)
 def test_scores_are_computed_only_as_far_down_as_needed(guarantee):
     rng = np.random.default_rng(1)
     few, all_of_them = 0, 0

@@ -1,4 +1,4 @@
-"""Parts of a model that bend the outcome downwards: nature maximises them by a solver."""
+"""Parts of a model that bend the outcome downwards: a solver maximises them."""
 
 from __future__ import annotations
 
@@ -118,6 +118,6 @@ def _region(oracle: SetOracle, i: int) -> UncertaintySet:
     if isinstance(oracle, FixedOracle) and isinstance(oracle.region, UncertaintySet):
         return oracle.region
     raise NotRobustifiable(
-        "A constraint bends the outcome, and an oracle of linear worst cases cannot say "
-        "what is worst then. Give the outcome a set."
+        "A constraint bends the outcome, and an oracle of linear worst cases cannot "
+        "say what is worst then. Give the outcome a set."
     )

@@ -1,9 +1,9 @@
 """What a miss is worth where a row has next to no size of its own.
 
-The derivatives of all written rows in the decision, taken by differences, say how far an
-entry of the decision can move before another row notices: until some row that has a size
-changes by all of it. A miss of a row without a size is measured in such moves, and so is
-the noise that a solver leaves in a decision.
+The derivatives of all written rows in the decision, taken by differences, say how far
+an entry of the decision can move before another row notices: until some row that has a
+size changes by all of it. A miss of a row without a size is measured in such moves, and
+so is the noise that a solver leaves in a decision.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ...checks import Array
 from .tape import Leaves
@@ -20,14 +21,20 @@ from .tape import Leaves
 if TYPE_CHECKING:
     from .ruler import Ruler
 
-#: A row whose terms are below this share of what they would be elsewhere has no size.
+#: A row below this share of what it would be elsewhere has no size, and an entry below
+#: this share of what it is worth elsewhere is the solver's zero.
 NEGLIGIBLE = 1e-6
+#: Relative size of the digits of a decision that are the solver's noise.
+RESOLUTION = 1e-8
 #: Numbers of contexts and of trial decisions looked at together.
 MOST_TRIALS = 50_000
 
 
 def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
-    """Size of every row by what the variables in it are worth elsewhere.
+    """Size of every row by what the variables at zero in it are worth elsewhere.
+
+    Only those: a large constant next to a variable of its size is a cancellation, and
+    no reason to forgive the row what is left of it.
 
     Returns
     -------
@@ -35,14 +42,24 @@ def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
     """
     pieces = []
     for part in _pieces(ruler, leaves):
-        slopes = _derivatives(ruler, part)
-        worth = _worth(slopes, part.values, ~ruler.whole)
-        pieces.append(np.max(np.abs(slopes) * worth[:, None, :], axis=2, initial=0.0))
+        worth, most = _worth(ruler, part, _derivatives(ruler, part))
+        change = np.abs(_changes(ruler, part, worth))
+        zero = np.abs(part.values) <= NEGLIGIBLE * worth
+        size = np.max(np.where(zero[:, None, :], change, 0.0), axis=2, initial=0.0)
+        # Certain rows, as flows that are conserved, are a matter of solving only: it is
+        # enough that two entries could mend them.
+        second = _second(change[:, ruler.rows :])
+        size[:, ruler.rows :] = np.maximum(size[:, ruler.rows :], second)
+        # The objective is what it is: only the solver's word for it is in question.
+        size[:, -1] = np.abs(_changes(ruler, part, most))[:, -1].max(axis=1, initial=0)
+        pieces.append(size)
     return np.vstack(pieces)
 
 
 def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
-    """What the digits of a decision are worth, between the worst outcome and this one.
+    """What the last digits of a decision are worth, between the worst outcome and this.
+
+    An entry that is the solver's zero has no digits that mean something.
 
     Returns
     -------
@@ -55,8 +72,12 @@ def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
         there = _derivatives(
             ruler, replace(part, outcomes=[y[start:stop] for y in feared])
         )
-        worth = np.maximum(np.abs(part.values), _worth(here, part.values, ~ruler.whole))
-        moved = np.sum(np.abs(here - there) * worth[:, None, :], axis=2)
+        worth, _ = _worth(ruler, part, here)
+        size = np.abs(part.values)
+        digits = RESOLUTION * np.maximum(size, worth)
+        # It might as well be on the other side of zero.
+        digits = np.maximum(digits, np.where(size <= NEGLIGIBLE * worth, 2 * size, 0.0))
+        moved = np.sum(np.abs(here - there) * digits[:, None, :], axis=2)
         kept = [*range(ruler.rows), *([moved.shape[1] - 1] if ruler.cost else [])]
         pieces.append(moved[:, kept])
         start = stop
@@ -80,10 +101,15 @@ def _derivatives(ruler: Ruler, leaves: Leaves) -> Array:
 
     Rows are the uncertain ones, the certain ones and the objective, in this order.
     """
-    n, width = leaves.values.shape
     size = np.abs(leaves.values)
     largest = size.max(axis=1, keepdims=True, initial=0.0)
     step = 0.01 * np.maximum(size, 0.001 * np.where(largest > 0, largest, 1.0))
+    return _changes(ruler, leaves, step) / step[:, None, :]
+
+
+def _changes(ruler: Ruler, leaves: Leaves, step: Array) -> Array:
+    """Change of every row as each entry moves by its step: (n, rows, entries)."""
+    n, width = leaves.values.shape
     trials = np.repeat(leaves.values, width + 1, axis=0).reshape(n, width + 1, width)
     entries = np.arange(width)
     trials[:, entries + 1, entries] += step
@@ -92,27 +118,60 @@ def _derivatives(ruler: Ruler, leaves: Leaves) -> Array:
         [np.repeat(y, width + 1, axis=0) for y in leaves.outcomes],
         leaves.ordinary,
     )
+    rows = _rows(ruler, wide).reshape(n, width + 1, -1)
+    change = (rows[:, 1:] - rows[:, :1]).transpose(0, 2, 1)
+    return np.nan_to_num(change, posinf=0.0, neginf=0.0)
+
+
+def _second(change: Array) -> Array:
+    """The largest but one along the last axis, 0 where there is none: (n, rows)."""
+    if change.shape[2] < 2:
+        return np.zeros(change.shape[:2])
+    return np.asarray(np.partition(change, -2, axis=2)[:, :, -2])
+
+
+def _rows(ruler: Ruler, leaves: Leaves) -> Array:
+    """The rows as written, uncertain and certain, the objective last: (n, rows)."""
     tapes = [part.residual for part in (*ruler.uncertain, *ruler.certain)]
-    rows = np.hstack([tape.rows(wide) for tape in [*tapes, ruler.objective]])
-    rows = rows.reshape(n, width + 1, -1)
-    change = (rows[:, 1:] - rows[:, :1]) / step[:, :, None]
-    return np.nan_to_num(change.transpose(0, 2, 1), posinf=0.0, neginf=0.0)
+    return np.hstack([tape.rows(leaves) for tape in [*tapes, ruler.objective]])
 
 
-def _worth(slopes: Array, values: Array, movable: Array) -> Array:
-    """How far each entry can move before a row that has a size changes by all of it."""
+def _nets(ruler: Ruler, leaves: Leaves) -> Array:
+    """Net sizes of all rows, the objective last: (n, rows)."""
+    parts = [part.at(leaves)[1] for part in (*ruler.uncertain, *ruler.certain)]
+    if ruler.cost is None:
+        parts.append(np.abs(ruler.objective.rows(leaves)))
+    else:
+        parts.append(ruler.cost.at(leaves)[1])
+    return np.hstack(parts)
+
+
+def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
+    """How far each entry can move before a row that has a size changes by all of it:
+    any such row, and one with a constant; (n, entries) each.
+
+    A row has the size of what its variables add up to, or of what is left of it
+    without them, unless that cancels. Rows with something left are solid; the others
+    are if they are of a size that these know.
+    """
+    movable = ~ruler.whole
     slopes = np.abs(slopes) * movable
-    size = np.sum(slopes * np.abs(values)[:, None, :], axis=2)
+    still = replace(leaves, values=np.where(movable, 0.0, leaves.values))
+    constant = np.abs(np.nan_to_num(_rows(ruler, still), posinf=0.0, neginf=0.0))
+    terms = np.sum(slopes * np.abs(leaves.values)[:, None, :], axis=2)
+    gross = np.maximum(terms, constant)
+    size = np.fmin(gross, _nets(ruler, leaves))
+    alive = (size > 0) & (size >= NEGLIGIBLE * gross)
+    fixed = alive & (constant > RESOLUTION * gross)
     with np.errstate(divide="ignore", invalid="ignore"):
-        moves = np.where(slopes > 0, size[:, :, None] / slopes, np.nan)
-        most = np.nan_to_num(np.nanmax(_or_zero(moves), axis=1))
-        would_be = np.max(slopes * most[:, None, :], axis=2, initial=0.0)
-        solid = size >= NEGLIGIBLE * would_be
-        least = np.where(solid[:, :, None], moves, np.nan)
-        least = np.where(np.isnan(least), np.inf, least).min(axis=1, initial=np.inf)
-    return np.where(np.isfinite(least), least, most)
+        moves = np.where(slopes > 0, size[:, :, None] / slopes, np.inf)
+    first = _least(moves, fixed)
+    would_be = np.max(np.abs(_changes(ruler, leaves, first)), axis=2, initial=0.0)
+    worth = _least(moves, fixed | (alive & (size >= NEGLIGIBLE * would_be)))
+    return worth, np.maximum(first, worth)
 
 
-def _or_zero(moves: Array) -> Array:
-    """The same with a row of zeros, so that there is always something to compare."""
-    return np.concatenate([moves, np.zeros_like(moves[:, :1])], axis=1)
+def _least(moves: Array, rows: npt.NDArray[np.bool_]) -> Array:
+    """The least move that some rows allow, 0 where there is none: (n, entries)."""
+    least = np.where(rows[:, :, None], moves, np.inf).min(axis=1, initial=np.inf)
+    return np.where(np.isfinite(least), least, 0.0)

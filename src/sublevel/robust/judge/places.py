@@ -3,9 +3,9 @@
 At a fixed decision a written constraint is a function of the outcome. It meets it in
 places: the largest parts that are affine in it. Where the whole of it is one place, the
 worst outcome is the set's answer to its slope; where maxima and curves are made of
-several, the worst outcome is the answer to the slope of one of them. The slopes are read
-as sparse tables over the decision, and compared with the written part at random points
-before they are used.
+several, the worst outcome is the answer to the slope of one of them. The slopes are
+read as sparse tables over the decision, and compared with the written part at random
+points before they are used.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def places_of(expression: cp.Expression, frame: Frame) -> tuple[Place, ...]:
         return tables
     _, dims, _ = frame.sizes()
     seen = {frame.outcomes[p.id][1] for p in uncertain_in(expression)}
-    entries = {key: np.arange(dims[key]) for key in sorted(seen)}
+    entries: dict[int, Indices] = {key: np.arange(dims[key]) for key in sorted(seen)}
     tape = read(expression, frame)
     return tuple(
         ProbedPlace(tape, row, entries, dims) for row in range(expression.size)
@@ -279,9 +279,9 @@ def _place(form: ConeForm, row: int, positions: Indices, frame: Frame) -> TableP
         shape=(len(used) + 1, count + 1),
     )
     slopes, entries = {}, {}
-    for key, terms in seeing.items():
+    for key, places in seeing.items():
         entry, column, value = (
-            np.concatenate(part) for part in zip(*terms, strict=True)
+            np.concatenate(part) for part in zip(*places, strict=True)
         )
         entries[key], number = np.unique(entry, return_inverse=True)
         shape = (len(entries[key]), len(used) + 1)
@@ -299,9 +299,9 @@ def _are_written(
     """
     leaves = frame.random_leaves(np.random.default_rng(1), POINTS)
     values = np.column_stack([np.add(*value_at(place, leaves)) for place in places])
+    size = read(expression, frame).gross(leaves, np.zeros(leaves.values.shape))
     for i in range(POINTS):
         wanted = np.ravel(frame.written_value(expression, leaves, i), order="F")
-        size = np.abs(wanted).max(initial=0.0) + 1.0
-        if not np.allclose(values[i], wanted, rtol=CLOSE, atol=CLOSE * size):
+        if not (np.abs(values[i] - wanted) <= CLOSE * size[i]).all():
             return False
     return True

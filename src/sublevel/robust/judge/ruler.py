@@ -1,4 +1,4 @@
-"""The judge: what is kept, violated, decided and audited is measured here, and only here.
+"""The judge: what is kept, violated, decided and audited is measured here alone.
 
 It answers four questions about decisions, for one context or many.
 
@@ -7,12 +7,14 @@ It answers four questions about decisions, for one context or many.
 3. Does a decision violate once its outcome is known?  (`realise`)
 4. Is there a decision at all?  (`is_decided`)
 
-**Small** means small against the row's own net size: the larger of what it compares, the
-part without the outcome and the part with it, after everything has cancelled. No other
+**Small** means small against the row's own net size: the larger of what it compares,
+the part without the outcome and the part with it, when all has cancelled. No other
 row, no big constant that cancels and no fixed number plays a part, so the answer is the
-same in any unit. Where a row has next to no size (a rule that is best at zero) it means
-small against what the variables in it are worth elsewhere: a miss that can be mended by
-moving them so little that no other row would notice.
+same in any unit. What is left of terms that cancel is also small where it is less than
+the last digits of the decision are worth in it. Where a row is made of variables that
+are next to nothing (a rule that is best at zero) small means small against what these
+are worth elsewhere: a miss that can be mended by moving them so little that no other
+row would notice.
 
 **A violation** is a miss beyond what the audit found at the worst outcome, the audited
 slack, by more than the row's resolution: rounding, and what the solver's last digits of
@@ -31,6 +33,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices
+from .materiality import RESOLUTION as RESOLUTION
 from .materiality import noise, sizes_elsewhere
 from .set_oracles import SetOracle
 from .tape import Leaves, Tape
@@ -41,14 +44,15 @@ from .written_rows import Extremes, Held, WrittenRows
 AIM, TOLERANCE = 1e-6, 1e-5
 #: Relative size of rounding when a row is evaluated.
 ROUNDING = 1e-12
-#: Relative size of the digits of a decision that are the solver's noise.
-RESOLUTION = 1e-8
+#: Relative misses up to which rounding is looked at more closely, and its relative size
+#: in terms that cancel.
+NOTICED, LAST_DIGIT = 1e-6, 1e-14
 
 #: In the words of a certificate.
 IN_WORDS = (
-    f"A violation is a miss beyond the audited slack by more than the resolution of the "
-    f"solver, {RESOLUTION:g} of what the decision adds up; the audit passes slacks up to "
-    f"{TOLERANCE:g} of a row's own size."
+    f"A violation is a miss beyond the audited slack by more than the resolution of "
+    f"the solver, {RESOLUTION:g} of what the decision adds up; the audit passes slacks "
+    f"up to {TOLERANCE:g} of a row's own size."
 )
 
 #: Statuses of contexts that have a decision to act on.
@@ -195,7 +199,9 @@ class Ruler:
         binding = _binding(extremes, len(held))
         outcomes = self._outcomes(held, extremes, cost, binding)
         leaves = Leaves(values, outcomes, ordinary)
-        gap = np.where(np.isnan(promised), 0.0, np.abs(objective - promised))
+        # Where nothing is promised, the worst case must be believed all the same.
+        open_end = np.isnan(promised) & ~np.isnan(objective)
+        gap = np.where(open_end, 0.0, np.abs(objective - promised))
         size = np.abs(objective) if cost is None else cost.size[:, 0]
         value, net = self._compared(extremes, leaves)
         value = np.column_stack([value, gap])
@@ -203,7 +209,7 @@ class Ruler:
         if resolution is not None:
             size = np.maximum(size, resolution / AIM)
         net = np.column_stack([net, size])
-        relative = self._mended(_relative(value, net), value, net, leaves)
+        relative = self._mended(_relative(value, net), value, net, held, outcomes)
         slack = [np.maximum(each.value, 0.0) for each in extremes]
         n = len(values)
         return Judgement(
@@ -287,12 +293,17 @@ class Ruler:
         excess, net = np.hstack(over), np.hstack(size)
         # nan, as at an outcome that is infinite, keeps nothing.
         missed = ~(excess <= ROUNDING * net)
+        rounded = np.flatnonzero((missed & (excess <= NOTICED * net)).any(axis=1))
+        if rounded.size:
+            gross = self._gross(_leaves_at(leaves, rounded))
+            columns = [*range(self.rows), *([-1] if self.cost is not None else [])]
+            least = LAST_DIGIT * gross[:, columns]
+            missed[rounded] &= ~(excess[rounded] <= least)
         doubtful = np.flatnonzero((missed & np.array(bilinear)).any(axis=1))
         if doubtful.size:
             unclear = noise(
                 self, _leaves_at(leaves, doubtful), [w[doubtful] for w in feared]
             )
-            unclear *= RESOLUTION
             missed[doubtful] &= ~(excess[doubtful] <= unclear)
         relative = np.where(net > 0, excess / np.where(net > 0, net, 1.0), np.inf)
         relative = np.where(np.isnan(relative), np.inf, relative)
@@ -308,19 +319,26 @@ class Ruler:
     def _compared(
         self, extremes: list[Extremes], leaves: Leaves
     ) -> tuple[Array, Array]:
-        """Values and sizes of the uncertain rows at their worst, then the certain ones.
-
-        Certain rows are a matter of solving, so their size is that of what they add up;
-        entries next to nothing count as a thousandth of their variable's largest.
-        """
+        """Values and net sizes of uncertain rows at their worst, then certain ones."""
         n = len(leaves)
-        floor = 1e-3 * self._largest(leaves.values)
         value = [np.zeros((n, 0)), *(each.value for each in extremes)]
         size = [np.zeros((n, 0)), *(each.size for each in extremes)]
         for part in self.certain:
-            value.append(part.at(leaves)[0])
-            size.append(part.gross(leaves, floor))
+            over, net = part.at(leaves)
+            value.append(over)
+            size.append(net)
         return np.hstack(value), np.hstack(size)
+
+    def _gross(self, leaves: Leaves) -> Array:
+        """Sizes of what all rows add up, the objective last: (n, rows).
+
+        Entries next to nothing count as a thousandth of their variable's largest.
+        """
+        floor = 1e-3 * self._largest(leaves.values)
+        tapes = [part.residual for part in (*self.uncertain, *self.certain)]
+        return np.hstack(
+            [tape.gross(leaves, floor, self.whole) for tape in [*tapes, self.objective]]
+        )
 
     def _largest(self, values: Array) -> Array:
         """The largest entry of each entry's variable, shape (n, entries)."""
@@ -331,14 +349,33 @@ class Ruler:
         return np.repeat(largest, counts, axis=1)
 
     def _mended(
-        self, relative: Array, value: Array, net: Array, leaves: Leaves
+        self,
+        relative: Array,
+        value: Array,
+        net: Array,
+        held: Held,
+        outcomes: Sequence[Array],
     ) -> Array:
-        """The misses, with rows of next to no size measured by what they are made of."""
+        """The misses, less what the last digits of a decision are worth, with rows of
+        next to no size measured by what they are made of.
+        """
         rows = np.flatnonzero(~(relative <= AIM).all(axis=1))
-        if rows.size:
-            elsewhere = sizes_elsewhere(self, _leaves_at(leaves, rows))
+        if not rows.size:
+            return relative
+        leaves = _filled(held.at(rows), [y[rows] for y in outcomes])
+        gross = self._gross(leaves)
+        # Certain rows, as flows that are conserved, are a matter of solving only.
+        digits = np.full(gross.shape[1], AIM)
+        digits[: self.rows], digits[-1] = RESOLUTION, RESOLUTION
+        within = value[rows] <= digits * gross
+        relative[rows] = np.where(within, _relative(value[rows], gross), relative[rows])
+        left = np.flatnonzero(~(relative[rows] <= AIM).all(axis=1))
+        if left.size:
+            elsewhere = sizes_elsewhere(self, _leaves_at(leaves, left))
+            rows, within = rows[left], within[left]
             size = np.maximum(net[rows], elsewhere)
-            relative[rows] = _relative(value[rows], size)
+            measured = _relative(value[rows], size)
+            relative[rows] = np.where(within, relative[rows], measured)
         return relative
 
     def _outcomes(
@@ -388,12 +425,23 @@ def _binding(extremes: list[Extremes], n: int) -> Indices:
     """The constraint with the least room, by its rows' own sizes: shape (n,)."""
     if not extremes:
         return np.full(n, -1)
-    return np.argmax(np.column_stack([_room(e).max(axis=1) for e in extremes]), axis=1)
+    room = np.column_stack([_room(e).max(axis=1) for e in extremes])
+    return np.asarray(np.argmax(room, axis=1))
 
 
 def _where(feared: Array, outcome: Array) -> Array:
     """The worst outcome, or the real one where none is known."""
     return np.where(np.isfinite(feared), feared, outcome)
+
+
+def _filled(held: Held, outcomes: Sequence[Array]) -> Leaves:
+    """The leaves at given outcomes; where there is none, at some outcome of the set."""
+    given = {}
+    for key, (outcome, oracle) in enumerate(zip(outcomes, held.oracles, strict=True)):
+        lost = ~np.isfinite(outcome).all()
+        other = oracle.worst_case(np.zeros(outcome.shape)) if lost else outcome
+        given[key] = _where(outcome, other)
+    return held.leaves(given)
 
 
 def _leaves_at(leaves: Leaves, rows: Indices) -> Leaves:

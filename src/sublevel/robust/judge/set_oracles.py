@@ -1,7 +1,7 @@
 """What the sets of many contexts answer when asked for worst outcomes.
 
-An answer is not believed until it is seen to lie in its set, and on its boundary: a step
-further away from the middle must lead out of it. What is not believed is nan.
+An answer is not believed until it is seen to lie in its set, and on its boundary: a
+step further away from the middle must lead out of it. What is not believed is nan.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,21 @@ from ...loss_set.batch import Batch, SetBatch
 from ...losses import LabelLoss
 from ...losses.separable import SeparableLoss
 from ...predictions import Numbers, Outcomes, Prediction
-from ...sets import Box, UncertaintySet, Union
+from ...sets import Box, Finite, UncertaintySet, Union
 from ...sets.members import is_empty
 from ...sets.mixed import has_labels
 from ...sets.sublevel import membership
 
-#: Relative slack within which an outcome counts as in its set, and the relative step
-#: that must lead out of it.
-INSIDE, STEP = 1e-6, 1e-4
+#: Relative slack within which an outcome counts as in its set, the relative step that
+#: must lead out of it, and the slack within which it does not.
+INSIDE, STEP, EDGE = 1e-6, 1e-5, 1e-12
+#: Least share of the way from one end of a set to the other that a component makes up,
+#: if a step along it alone must lead out as well.
+SHARE = 0.05
+#: Steps that lead out of a set that has no width, relative to the outcome.
+NUDGES = 10.0 ** np.arange(-9, 4)
+#: Rounding of outcomes, relative to their size.
+ROUNDING = 1e-11
 
 #: Sets without a closed form ask CVXPY, which numbers its variables with one counter
 #: for all threads and does not guard it.
@@ -112,26 +119,51 @@ class FixedOracle:
         return None if outcomes is None or len(outcomes) > most else outcomes
 
     def _one(self, direction: Array) -> Array:
-        outcome = self.region.worst_case(direction)
-        if isinstance(self.region, UncertaintySet) and direction.any():
-            if not _lies_on(self.region, direction, outcome):
-                return np.full(self.dim, np.nan)
-        return outcome
+        region = self.region
+        outcome = region.worst_case(direction)
+        if not isinstance(region, UncertaintySet) or not direction.any():
+            return outcome
+        believed = _lies_on(region, direction, outcome)
+        return outcome if believed else np.full(self.dim, np.nan)
 
 
 def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
-    """Whether an outcome is in a set, and a step along the direction leads out."""
+    """Whether an outcome is in a set, and steps along the direction lead out."""
     if isinstance(region, Union):
         best = max(region.sets, key=lambda member: member.support(direction))
         return _lies_on(best, direction, outcome)
     if not region.contains(outcome, INSIDE):
         return False
+    if isinstance(region, Finite):
+        values = region.points @ direction
+        return bool(direction @ outcome >= values.max() - INSIDE * np.ptp(values))
     opposite = region.worst_case(-direction)
-    if not direction @ (outcome - opposite) > 0:
-        # The set has no width here, so there is no step to take.
-        return True
-    step = STEP * np.abs(outcome - opposite) * np.sign(direction)
-    return not region.contains(outcome + step, INSIDE)
+    way = outcome - opposite
+    gains = direction * way
+    rounding = EDGE * float(np.abs(direction) @ (np.abs(outcome) + np.abs(opposite)))
+    if gains.sum() <= rounding:
+        # The set has no width here, or it is the answer to another question.
+        inside = region.contains(outcome + _nudges(direction, outcome), EDGE)
+        return bool(gains.sum() >= -rounding and not inside.any())
+    size = np.maximum(STEP * np.abs(way), ROUNDING * np.abs(outcome))
+    each = np.flatnonzero(gains >= SHARE * gains.sum())
+    steps = np.zeros((1 + len(each), len(way)))
+    steps[0] = np.sign(way) * np.where(way, size, 0.0)
+    steps[1 + np.arange(len(each)), each] = (np.sign(direction) * size)[each]
+    if direction @ steps[0] <= 0:
+        steps[0] = STEP * way
+    return not region.contains(outcome + steps, EDGE).any()
+
+
+def _nudges(direction: Array, outcome: Array) -> Array:
+    """Steps of all sizes that gain: along one component, or from one to another."""
+    steps = np.diag(np.sign(direction))
+    exchange = np.zeros(len(direction))
+    exchange[np.argmax(direction)] += 1
+    exchange[np.argmin(direction)] -= 1
+    steps = np.vstack([steps, exchange])
+    steps = steps[steps @ direction > 0] * (float(np.abs(outcome).max()) or 1.0)
+    return np.concatenate([nudge * steps for nudge in NUDGES])
 
 
 @dataclass(frozen=True)
@@ -176,7 +208,8 @@ class BatchOracle:
 
     def narrowed(self, rows: Rows) -> BatchOracle:
         """The same at some contexts."""
-        return replace(self, batch=self.batch[rows])
+        batch: Any = self.batch[rows]
+        return replace(self, batch=batch)
 
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""
@@ -224,7 +257,7 @@ def _believed(parts: Sequence[SetBatch], directions: Array) -> Array:
     values = np.stack([np.sum(directions * outcomes, axis=1) for outcomes in each])
     # nan is the largest to argmax: what is not believed of one part spoils the union.
     best = np.argmax(values, axis=0)
-    return np.stack(each)[best, np.arange(len(directions))]
+    return np.asarray(np.stack(each)[best, np.arange(len(directions))])
 
 
 def _checked(part: SetBatch, directions: Array) -> Array:
@@ -237,9 +270,16 @@ def _checked(part: SetBatch, directions: Array) -> Array:
         step = STEP * (outcomes - part.points)
         gains = np.sum(directions * step, axis=1)
         size = np.sum(np.abs(directions) * np.abs(outcomes), axis=1)
-        # Where the set has no width there is no step to take.
-        out = ~membership(*about, outcomes + step, INSIDE) | (gains <= 1e-12 * size)
-        good = good & out
+        out = ~membership(*about, outcomes + step, EDGE)
+        # Where the set has no width there is no step to take; an outcome that is
+        # better than the middle is the answer to another question.
+        narrow = gains <= EDGE * size
+        if (narrow & directions.any(axis=1)).any():
+            unit = np.abs(outcomes).max(axis=1, keepdims=True)
+            unit = np.sign(directions) * np.where(unit > 0, unit, 1.0)
+            wide = [membership(*about, outcomes + k * unit, EDGE) for k in NUDGES]
+            narrow &= ~np.any(wide, axis=0) | ~directions.any(axis=1)
+        good = good & np.where(gains >= -EDGE * size, out | narrow, False)
     outcomes[~good] = np.nan
     return outcomes
 

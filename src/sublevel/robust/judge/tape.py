@@ -9,7 +9,7 @@ context by context through CVXPY.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import entr, kl_div, rel_entr, xlogy
 
-from ...checks import Array
+from ...checks import Array, BoolArray
 
 Shape = tuple[int, ...]
 
@@ -93,29 +93,37 @@ class Tape:
         last = results[-1]
         return np.broadcast_to(last, (len(leaves), *last.shape[1:]))
 
-    def gross(self, leaves: Leaves, floor: Array) -> Array:
-        """Size of what each entry adds up, before anything cancels: (n, size).
+    def gross(
+        self, leaves: Leaves, floor: Array, whole: BoolArray | bool = False
+    ) -> Array:
+        """Size of what each entry adds up, before the decision cancels: (n, size).
+
+        What is exact, numbers and outcomes and whole variables, is added up first: a
+        large constant that a switch turns off is of no size.
 
         Parameters
         ----------
         floor : shape (n, entries of the variables), least size of each
+        whole : shape (entries of the variables,), which ones are exact
         """
+        values = leaves.values
+        exact = replace(leaves, values=np.where(whole, values, 0.0))
+        rough = np.where(whole, 0.0, np.maximum(np.abs(values), floor))
         real: list[Array] = []
-        size: list[Array] = []
-        least = Leaves(
-            np.maximum(np.abs(leaves.values), floor),
-            [np.abs(y) for y in leaves.outcomes],
-            np.abs(leaves.ordinary),
-        )
+        parts: list[tuple[Array, Array]] = []
         with np.errstate(all="ignore"):
             for step in self.steps:
                 real.append(_perform(step, [real[k] for k in step.args], leaves))
-                if step.name in _ADDING:
-                    args = [size[k] for k in step.args]
-                    size.append(np.abs(_perform(_absolute(step), args, least)))
+                if step.name == "variable":
+                    noisy = replace(leaves, values=rough)
+                    parts.append((_perform(step, [], exact), _perform(step, [], noisy)))
+                elif step.args:
+                    args = [parts[k] for k in step.args]
+                    parts.append(_sized(step, args, real[-1], leaves))
                 else:
-                    size.append(np.abs(real[-1]))
-        last = size[-1]
+                    parts.append((real[-1], np.zeros_like(real[-1])))
+        sure, unsure = parts[-1]
+        last = np.abs(sure) + unsure
         return flat(np.broadcast_to(last, (len(leaves), *last.shape[1:])))
 
     def rows(self, leaves: Leaves) -> Array:
@@ -136,28 +144,33 @@ def shaped(rows: Array, shape: Shape) -> Array:
     return turned.transpose(0, *range(len(shape), 0, -1))
 
 
-#: Steps whose size is that of the terms they add up.
-_ADDING = (
-    "variable",
-    "outcome",
-    "ordinary",
-    "constant",
-    "add",
-    "negate",
-    "multiply",
-    "product",
-    "left",
-    "linear",
-    "gather",
-    "sum",
-)
+#: Steps that add up or move what they are given, and those that multiply.
+_ADDING = ("add", "negate", "left", "linear", "gather", "sum")
+_MULTIPLYING = ("multiply", "product")
+
+
+def _sized(
+    step: Step, args: list[tuple[Array, Array]], value: Array, leaves: Leaves
+) -> tuple[Array, Array]:
+    """The exact part of a step, and the size of what else it adds up."""
+    if not any(rough.any() for _, rough in args):
+        return value, np.zeros_like(value)
+    if step.name in _ADDING:
+        sure = _perform(step, [exact for exact, _ in args], leaves)
+        return sure, _perform(_absolute(step), [rough for _, rough in args], leaves)
+    if step.name in _MULTIPLYING:
+        (one, noise), (other, more) = args
+        rough = _perform(step, [noise, np.abs(other) + more], leaves)
+        rough = rough + _perform(step, [np.abs(one), more], leaves)
+        return _perform(step, [one, other], leaves), rough
+    return np.zeros_like(value), np.abs(value)
 
 
 def _absolute(step: Step) -> Step:
     """The step with the sizes of its own numbers, and without its sign."""
     if step.name == "negate":
-        return Step("gather", step.args, step.shape, (slice(None),))
-    if step.name in ("left", "linear", "constant"):
+        return Step("abs", step.args, step.shape)
+    if step.name in ("left", "linear"):
         return Step(step.name, step.args, step.shape, (abs(step.data[0]),))
     return step
 

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from ...checks import Array
+from ...checks import Array, BoolArray
 from ...conic.program import Indices
 from .concave import ConcavePart
 from .places import Place, ProbedPlace, value_at
@@ -140,9 +140,11 @@ class WrittenRows:
         size = np.maximum(np.abs(certain), np.abs(moved))
         return self._signed(certain + moved), size
 
-    def gross(self, leaves: Leaves, floor: Array) -> Array:
-        """Size of what the rows add up, before anything cancels: shape (n, rows)."""
-        return self.residual.gross(leaves, floor)
+    def gross(
+        self, leaves: Leaves, floor: Array, whole: BoolArray | bool = False
+    ) -> Array:
+        """Size of what the rows add up, before the decision cancels: (n, rows)."""
+        return self.residual.gross(leaves, floor, whole)
 
     def worst(self, held: Held) -> Extremes:
         """The rows at their worst outcomes."""

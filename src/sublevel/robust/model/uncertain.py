@@ -52,9 +52,11 @@ class Uncertain(OutcomeParameter):
             raise InvalidParameter(
                 f"Uncertain(nonneg=...) must be True or False, got {briefly(nonneg)}."
             )
-        sizes: object = shape
-        sizes = tuple(sizes) if isinstance(sizes, list) else sizes
-        super().__init__(sizes, name=name, nonneg=bool(nonneg))
+        super().__init__(
+            tuple(sizes) if np.ndim(shape) else shape,
+            name=name,
+            nonneg=bool(nonneg),
+        )
 
     def __repr__(self) -> str:
         sign = ", nonneg=True" if self.is_nonneg() else ""

@@ -157,20 +157,27 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
         if not fits:
             raise ValueError(f"solutions must be of shape {shape}")
         status = np.array(solved.status, dtype=int)
+        x, objective = _numbers(solved.x), _numbers(solved.objective)
+        given = solved.bound
+        fits = given is not None and np.shape(given) == (n,)
+        bound = _numbers(given) if fits else nan
     except BaseException as error:
         # A batch never dies of one solver, not even of a panic, which is no Exception.
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         _LOG.exception("%s failed on a chunk", type(solver).__name__)
         return nothing
-    x, objective = np.asarray(solved.x, float), np.asarray(solved.objective, float)
     real = np.isfinite(objective) & np.isfinite(x).all(axis=1)
     status[(status == OPTIMAL) & ~real] = FAILED
     status[(status < 0) | (status >= len(STATUSES))] = FAILED
-    given = solved.bound
-    bound = (
-        nan if given is None or np.shape(given) != (n,) else np.asarray(given, float)
-    )
     # A resolution is taken at the word of our own solver only.
     own = solved.resolution if type(solver) is Clarabel else None
     return Solutions(status, x, objective, bound, own)
+
+
+def _numbers(values: object) -> Array:
+    """What a solver gives as real numbers; complex ones and words are none."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "fiu":
+        raise ValueError(f"solutions must be real numbers, got {given.dtype}")
+    return given.astype(float)
