@@ -22,13 +22,18 @@ from .program import ProgramData
 GOOD, PASSABLE, LEAST = 1e-7, 1e-5, 1e-3
 
 
-def relative_error(data: ProgramData, x: Array, z: Array) -> Array:
+def relative_error(
+    data: ProgramData, x: Array, z: Array, least: float = LEAST
+) -> Array:
     """How far each solution may be from the best, by its multipliers, shape (n,).
 
     Parameters
     ----------
     x : array of shape (n, nx)
     z : array of shape (n, rows)
+    least : float
+        Least size of an objective, where the numbers are near one; 0 where they are
+        not, and an objective may be as small as it likes.
     """
     curved = _quadratic(data, x)
     q, b = data.q.rows()[:, :-1], data.b.rows()
@@ -38,7 +43,8 @@ def relative_error(data: ProgramData, x: Array, z: Array) -> Array:
     error = np.abs(gap) + np.sum(np.abs(residual * x), axis=1)
     size = np.maximum(np.abs(cost).sum(axis=1), np.abs(price).sum(axis=1))
     size = np.maximum(size, np.abs(np.sum(curved * x, axis=1)))
-    return np.asarray(error / np.maximum(size, LEAST))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(error / np.maximum(size, least))
 
 
 def _quadratic(data: ProgramData, x: Array) -> Array:

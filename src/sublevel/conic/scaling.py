@@ -157,6 +157,9 @@ class Layout:
         self._by_column = _Groups(program.columns, program.width)
         self._rows = _Groups(program.indices, program.height)
         self._row_of_entry, self._column_of_entry = program.indices, program.columns
+        flat = [np.full(rows_of(*c), c[0] in ("zero", "nonneg")) for c in program.cones]
+        curved = ~np.concatenate([np.zeros(0, dtype=bool), *flat])
+        self._curved_entry = curved[program.indices]
         if self.pairs:
             self._of_pair_entry = _Groups(entry, self.pairs)
             self._of_pair_row = _Groups(row, self.pairs)
@@ -172,12 +175,14 @@ class Layout:
     def without_noise(self, A: Array) -> Array:
         """The entries, with 0 for those next to nothing in their row and column.
 
-        They are what rounding left of terms that cancelled, and have no unit.
+        In the rows of a curved cone, where matrices that were factored and inverted
+        stand, they are what rounding left of terms that cancelled, and have no unit.
         """
         size = np.abs(A)
         row = self._rows.largest(size)[:, self._row_of_entry]
         column = self._by_column.largest(size)[:, self._column_of_entry]
-        return np.where(size < NOISE * np.minimum(row, column), 0.0, A)
+        noise = (size < NOISE * np.minimum(row, column)) & self._curved_entry
+        return np.where(noise, 0.0, A)
 
     def largest(self, A: Varying) -> Iterator[Array]:
         """Largest entries of rows and of columns: of shape (n, some) where some entry

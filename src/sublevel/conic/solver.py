@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .optimality import GOOD, PASSABLE, relative_error
+from .optimality import GOOD, LEAST, PASSABLE, relative_error
 from .program import ConeProgram, Indices, ProgramData, Varying
 from .scaling import Scaling, extraordinary, scale
 
@@ -138,7 +138,8 @@ class Clarabel:
             # is a claim too, and in bad units it may be a wrong one.
             lost = np.flatnonzero(solved.status != OPTIMAL)
             if lost.size:
-                _replace(solved, lost, _in_units(data.at(lost), None, careful=True))
+                written = _in_units(data.at(lost), None, careful=True, least=0.0)
+                _replace(solved, lost, written)
         for _ in range(2 * (self.effort > 1)):
             rows = np.flatnonzero(np.isfinite(solved.x).all(axis=1))
             if not rows.size:
@@ -152,8 +153,10 @@ class Clarabel:
         return solved
 
 
-def _in_units(data: ProgramData, scaling: Scaling | None, careful: bool) -> Solutions:
-    solved = _run(data if scaling is None else scaling.apply(data), careful)
+def _in_units(
+    data: ProgramData, scaling: Scaling | None, careful: bool, least: float = LEAST
+) -> Solutions:
+    solved = _run(data if scaling is None else scaling.apply(data), careful, least)
     if scaling is None:
         return solved
     bound = np.full(len(data), np.nan) if solved.bound is None else solved.bound
@@ -179,9 +182,9 @@ def _replace(solved: Solutions, rows: Indices, other: Solutions) -> None:
         solved.resolution[at] = other.resolution[good]
 
 
-def _run(data: ProgramData, careful: bool) -> Solutions:
+def _run(data: ProgramData, careful: bool, least: float) -> Solutions:
     if careful:
-        return _carefully(data)
+        return _carefully(data, least)
     program = data.program
     status, x, z, value, bound = _room(len(data), program)
     for i, one in _alive(data):
@@ -189,7 +192,7 @@ def _run(data: ProgramData, careful: bool) -> Solutions:
         if point is not None:
             x[i], z[i] = point, multipliers
     # What is not good enough goes to a careful solver.
-    status[(status == OPTIMAL) & ~(relative_error(data, x, z) <= GOOD)] = FAILED
+    status[(status == OPTIMAL) & ~(relative_error(data, x, z, least) <= GOOD)] = FAILED
     return Solutions(status, x, value, bound)
 
 
@@ -210,7 +213,7 @@ _TRIES = (
 )
 
 
-def _carefully(data: ProgramData) -> Solutions:
+def _carefully(data: ProgramData, least_size: float) -> Solutions:
     status, x, z, value, bound = _room(len(data), data.program)
     for i in range(len(data)):
         here, claims, least = data.at([i]), [], np.inf
@@ -218,7 +221,7 @@ def _carefully(data: ProgramData) -> Solutions:
             one = _once(data, i, *way)
             if one.status == OPTIMAL:
                 point, multipliers = np.array([one.x]), np.array([one.z])
-                error = float(relative_error(here, point, multipliers)[0])
+                error = relative_error(here, point, multipliers, least_size).item()
                 if error < least or not np.isfinite(x[i]).all():
                     # What is not good enough stays too: its sizes may suggest better
                     # units.

@@ -160,12 +160,16 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     constant = np.abs(np.nan_to_num(_rows(ruler, still), posinf=0.0, neginf=0.0))
     terms = np.sum(slopes * np.abs(leaves.values)[:, None, :], axis=2)
     gross = np.maximum(terms, constant)
-    size = np.fmin(gross, _nets(ruler, leaves))
+    firm = constant > RESOLUTION * gross
+    size = np.where(firm, np.fmin(gross, _nets(ruler, leaves)), terms)
     alive = (size > 0) & (size >= NEGLIGIBLE * gross)
-    fixed = alive & (constant > RESOLUTION * gross)
+    fixed = alive & firm
     with np.errstate(divide="ignore", invalid="ignore"):
         moves = np.where(slopes > 0, size[:, :, None] / slopes, np.inf)
     first = _least(moves, fixed)
+    far = np.where(alive[:, :, None] & np.isfinite(moves), moves, 0.0)
+    # Where no row with a constant sees an entry, the one that lets it move furthest.
+    first = np.where(first > 0, first, far.max(axis=1, initial=0.0))
     would_be = np.max(np.abs(_changes(ruler, leaves, first)), axis=2, initial=0.0)
     worth = _least(moves, fixed | (alive & (size >= NEGLIGIBLE * would_be)))
     return worth, np.maximum(first, worth)

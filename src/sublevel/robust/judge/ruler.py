@@ -332,9 +332,9 @@ class Ruler:
     def _gross(self, leaves: Leaves) -> Array:
         """Sizes of what all rows add up, the objective last: (n, rows).
 
-        Entries next to nothing count as a thousandth of their variable's largest.
+        Entries next to nothing count as some thousandths of their variable's largest.
         """
-        floor = 1e-3 * self._largest(leaves.values)
+        floor = 5e-3 * self._largest(leaves.values)
         tapes = [part.residual for part in (*self.uncertain, *self.certain)]
         return np.hstack(
             [tape.gross(leaves, floor, self.whole) for tape in [*tapes, self.objective]]
