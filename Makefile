@@ -2,6 +2,8 @@
 PYTHON ?= python3
 EXTRAS := torch,plots,report,boosting,dask,pyomo,test,dev
 JOBS   ?= 2
+SEED   ?= 0
+MODELS ?= 150
 BIN    := .venv/bin
 STAMP  := .venv/.installed
 # The other environments are without the tools of `make check`. The newest lack torch
@@ -12,7 +14,7 @@ NEWEST ?= 3.12 3.13
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: help setup demo test check slow oldest newest newest-on docs bench clean
+.PHONY: help setup demo test check slow oldest newest newest-on docs bench fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -77,7 +79,10 @@ bench: setup ## run every script in bench/
 	@for script in $(wildcard bench/*.py); do \
 	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+fuzz: setup ## random models against an oracle of our own: SEED=0 MODELS=150 JOBS=2
+	@$(BIN)/python -m fuzz --seed $(SEED) --models $(MODELS) --jobs $(JOBS)
+
 clean: ## remove everything the other targets made
 	rm -rf .venv .venv-oldest .venv-newest-* build dist src/*.egg-info \
 	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
-	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench docs fuzz -name __pycache__ -type d -prune -exec rm -rf {} +
