@@ -71,7 +71,8 @@ class Extremes:
     ----------
     value : array of shape (n, rows), the worst value
     size : array of shape (n, rows), net size of what the row compares there
-    joints : candidate outcomes, where the rows are not each a place of its own
+    joints : candidate outcomes, where the rows are not each a place of its own; else
+        the worst outcome of the keys that a single row sees as a whole
     chosen : which of them is worst, shape (n, rows)
     """
 
@@ -166,6 +167,9 @@ class WrittenRows:
                 for key, values in extremes.joints[number].items():
                     outcomes[key][at] = values[at]
             return outcomes
+        if extremes.joints and len(extremes.joints[0]) == len(held.oracles):
+            # A single row has asked for them already.
+            return extremes.joints[0]
         directions = {k: np.zeros((n, o.dim)) for k, o in enumerate(held.oracles)}
         for r in np.unique(rows).tolist():
             at, place = np.flatnonzero(rows == r), self.plain[r]
@@ -180,19 +184,23 @@ class WrittenRows:
         assert self.plain is not None
         free = self._free(held.leaves({}))
         value, size = np.empty_like(free), np.empty_like(free)
+        whole: Joint = {}
         for r, place in enumerate(self.plain):
             certain = free[:, r] + place.certain(held.values, held.ordinary)
             high, low = np.zeros(len(held)), np.zeros(len(held))
             for key, slope in place.directions(held.values, held.ordinary).items():
                 oracle, entries = held.oracles[key], place.entries[key]
-                high += np.sum(slope * oracle.worst_on(entries, slope), axis=1)
+                outcomes = oracle.worst_on(entries, slope)
+                high += np.sum(slope * outcomes, axis=1)
+                if len(self.plain) == 1 and len(entries) == oracle.dim:
+                    whole[key] = outcomes
                 if self.equal:
                     low += np.sum(slope * oracle.worst_on(entries, -slope), axis=1)
             value[:, r] = certain + high
             if self.equal:
                 value[:, r] = np.maximum(np.abs(value[:, r]), np.abs(certain + low))
             size[:, r] = np.maximum(np.abs(certain), np.abs(high))
-        return Extremes(value, size)
+        return Extremes(value, size, (whole,))
 
     # -- a row of maxima and curves: every candidate is tried -----------------------
 
