@@ -22,6 +22,10 @@ from .text import array, number
 class Region:
     """A set of outcomes."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A program that was solved does not travel between processes.
+        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
+
     @property
     def kind(self) -> str:
         """Name in the table."""

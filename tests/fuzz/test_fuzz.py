@@ -1,11 +1,13 @@
 """The fuzzer finds nothing on a handful of models, and finds what is planted."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from fuzz.__main__ import look
 from fuzz.drawing import draw
+from fuzz.law_regions import Laws
 from fuzz.loss_regions import NAMES, Loss
 from fuzz.model import Key, Model, Piece, Row
 from fuzz.regions import Ball, Box, Budget
@@ -124,6 +126,13 @@ def _end(region, ray):
         inside = region.excess(region.location + middle * ray) <= 0
         low, high = (middle, high) if inside else (low, middle)
     return region.location + low * ray
+
+
+def test_a_report_travels_between_processes():
+    region = Laws("KLBall", np.array([0.4, 0.6]), 0.1)
+    report = examine(model(region))
+    other = pickle.loads(pickle.dumps(report))
+    assert written(other.model) == written(report.model)
 
 
 def test_the_table_counts_every_model_once():
