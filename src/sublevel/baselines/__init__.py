@@ -27,16 +27,14 @@ from .khachiyan import enclosing_ellipsoids
 from .nearest_ellipsoid import NearestEllipsoid
 from .oracle import Oracle
 from .phi_divergence import PhiDivergence
-from .point import PointPrediction
+from .point import PointPrediction, SmartPrediction
 from .predict_then_calibrate import (
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
 )
-from .smart import SmartPrediction
-from .true_law import TrueLaw
 from .two_stage import Bounds, TwoStage
 from .weighted_sample import WeightedSample
-from .weights import ForestWeights, KernelWeights, NearestWeights, Sample
+from .weights import ForestWeights, KernelWeights, NearestWeights, Sample, TrueLaw
 
 __all__ = [
     "Bounds",

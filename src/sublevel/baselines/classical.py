@@ -20,8 +20,7 @@ from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian, Loss, Mahalanobis
 from ..predictions import Prediction, count_rows
 from ..theory.classical import ellipsoid_radius
-from .source import SetSource, require_full_rank
-from .wording import heuristic
+from .source import SetSource, heuristic, require_full_rank
 
 #: How the spread of past outcomes is estimated.
 SPREADS = ("diagonal", "full")

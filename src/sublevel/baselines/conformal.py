@@ -19,8 +19,7 @@ from ..loss_set import LossSet
 from ..loss_set.batch import Batch
 from ..losses import Mahalanobis
 from ..predictions import take_rows
-from .source import SetSource, require_full_rank
-from .splitting import split_rows
+from .source import SetSource, require_full_rank, split_rows
 
 
 class ConformalEllipsoid(SetSource):

@@ -16,10 +16,9 @@ from sklearn.neighbors import NearestNeighbors
 from ..checks import Array, briefly, is_whole, require_positive
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
-from .ellipsoidal import Ellipsoidal, EllipsoidPrediction
 from .khachiyan import enclosing_ellipsoids
-from .source import SetSource
-from .wording import heuristic
+from .shapes import Ellipsoidal, EllipsoidPrediction
+from .source import SetSource, heuristic
 
 
 class NearestEllipsoid(SetSource):

@@ -26,8 +26,7 @@ from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian
 from ..predictions import Numbers, Outcomes, Prediction, count_rows
 from ..theory.classical import ellipsoid_radius
-from .source import SetSource
-from .wording import heuristic
+from .source import SetSource, heuristic
 
 #: What is known of the noise: its radius, and what the certificate says.
 NOISES = ("subgaussian", "normal")

@@ -26,10 +26,8 @@ from ..guarantees.exact import exact
 from ..loss_set.fitting import fit_model
 from ..predictions import Prediction, as_model, is_fitted, predict, take_rows
 from ..theory.classical import sun_level, sun_sample_size
-from .boxed import Boxed, BoxPrediction
-from .ellipsoidal import Ellipsoidal, EllipsoidPrediction
-from .source import SetSource
-from .splitting import split_rows
+from .shapes import Boxed, BoxPrediction, Ellipsoidal, EllipsoidPrediction
+from .source import SetSource, split_rows
 
 #: Least quantile, as a share of the typical residual: no context has a set of nothing.
 FLOOR = 0.01

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..checks import Array, as_numbers, briefly
+from ..checks import Array, as_generator, as_numbers, briefly, require_level
 from ..errors import InvalidParameter, NotCalibrated
 from ..guarantees import Certificate
 from ..loss_set.batch import SetBatch
@@ -30,7 +30,7 @@ from ..predictions import (
     require_aligned,
     split_columns,
 )
-from .shaped import Shape, ShapeBatch
+from .shapes import Shape, ShapeBatch
 
 
 class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
@@ -172,3 +172,59 @@ def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     else:
         block = Numbers(len(columns))
     return Outcomes((block,), frame_columns(Y))
+
+
+def heuristic(owner: Any, alpha: float, size: int, **said: Any) -> Certificate:
+    """A certificate that says no theorem backs the level.
+
+    Parameters
+    ----------
+    owner : the source of sets it is for
+    alpha : level the method aims at, 1.0 if at none
+    size : outcomes it learned from
+    said : reference, note and whatever else differs from the defaults
+    """
+    facts: dict[str, Any] = {
+        "guarantee": type(owner).__name__,
+        "alpha": float(alpha),
+        "confidence": None,
+        "budget": float(owner.budget_),
+        "sample_size": size,
+        "minimum_sample_size": 1,
+        "rank": None,
+        "random": "The past outcomes and the new one with its context.",
+        "assumptions": (),
+        "heuristic": True,
+        "beta_law": False,
+        "holds": "as an aim, not a promise",
+    }
+    return Certificate(**{**facts, **said})
+
+
+def split_rows(owner: Any, X: Any, share: float, random_state: Any) -> tuple[Any, Any]:
+    """Rows to learn from and rows set aside, in random order.
+
+    Parameters
+    ----------
+    owner : who asks, for messages
+    share : part of the rows set aside, strictly between 0 and 1
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> learn, aside = split_rows(None, np.zeros((10, 1)), 0.3, 0)
+    >>> len(learn), len(aside), sorted([*learn, *aside]) == list(range(10))
+    (7, 3, True)
+    """
+    name = type(owner).__name__
+    require_level(name, share=share)
+    n = count_rows(X)
+    order = as_generator(name, random_state).permutation(n)
+    aside = round(share * n)
+    if not 0 < aside < n:
+        raise InvalidParameter(
+            f"{name}.fit(X, Y) needs rows for both parts, got {n} rows at "
+            f"share={share}."
+        )
+    return order[aside:], order[:aside]

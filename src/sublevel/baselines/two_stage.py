@@ -37,9 +37,8 @@ from ..checks import Array, as_matrix, briefly, require_level, require_positive
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, Marginal
 from ..predictions import count_rows
-from .boxed import Boxed, BoxPrediction
-from .source import SetSource
-from .splitting import split_rows
+from .shapes import Boxed, BoxPrediction
+from .source import SetSource, split_rows
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ Each scheme says how much every past outcome counts at a context:
     forest    mean over trees of 1 / leaf size, in the same leaf
 
 All give `Sample` values: weights and outcomes of a fixed number of scenarios a context.
+So does the truth, for the policy that knows the law of the outcome.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from ..checks import (
     Array,
+    as_generator,
+    as_numbers,
     briefly,
     is_whole,
     require_choice,
@@ -31,6 +34,7 @@ from ..checks import (
     require_positive,
 )
 from ..errors import InvalidParameter, NotCalibrated
+from ..guarantees.exact import require_whole
 from ..predictions import Outcomes, column_names, count_rows
 from .source import read_outcomes, require_rows
 
@@ -257,3 +261,52 @@ def _packed(weights: Any, past: Array) -> Sample:
     at = weights.indptr[:-1, None] + np.where(filled, place, 0)
     chosen = np.where(filled, weights.data[at], 0.0)
     return Sample(chosen, past[weights.indices[at]])
+
+
+@dataclass(frozen=True)
+class TrueLaw:
+    """Equally weighted draws from the true conditional law.
+
+    `WeightedSample(problem, TrueLaw(draw, 1000))` decides what is best on average, as
+    closely as the number of draws allows.
+
+    Parameters
+    ----------
+    draw : callable
+        draw(X, size, rng) returns outcomes of shape (n, size, m).
+    size : int
+        Draws at each context.
+    random_state : int
+        Seed.
+
+    Examples
+    --------
+    >>> law = TrueLaw(lambda X, size, rng: rng.normal(size=(len(X), size, 1)), 500)
+    >>> sample = law.sample(np.zeros((2, 1)))
+    >>> sample.weights.shape, bool(np.abs(sample.mean).max() < 0.2)
+    ((2, 500), True)
+    """
+
+    draw: Callable[[Any, int, np.random.Generator], Any]
+    size: int = 200
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        require_whole("TrueLaw", least=1, size=self.size)
+        require_having("TrueLaw", "__call__", "a function", draw=self.draw)
+
+    def sample(self, X: Any) -> Sample:
+        """Draws at every row of X."""
+        rng = as_generator("TrueLaw", self.random_state)
+        found = as_numbers("TrueLaw", "draw", self.draw(X, self.size, rng))
+        n = count_rows(X)
+        if found.ndim != 3 or found.shape[:2] != (n, self.size):
+            raise InvalidParameter(
+                f"TrueLaw(draw=...) must return outcomes of shape ({n}, {self.size}, "
+                f"m), got {found.shape}."
+            )
+        if not np.isfinite(found).all():
+            raise InvalidParameter(
+                "TrueLaw(draw=...) must return finite outcomes, got nan or infinity."
+            )
+        return Sample(np.full((n, self.size), 1 / self.size), found)

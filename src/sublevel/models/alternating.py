@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..checks import Array
+from .families import nix_weigend
 from .learners import Learner
-from .nix_weigend import nix_weigend
 from .rows import Rows
 from .spread import Spread, learn_spread
 

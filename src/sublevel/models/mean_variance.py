@@ -25,10 +25,9 @@ from ..checks import (
 )
 from ..errors import InvalidParameter
 from .alternating import Alternation
-from .folds import partition
 from .learners import GivenModel, predicts_many, tags_of
 from .line_then_trees import default_mean, default_variance
-from .rows import Rows
+from .rows import Rows, partition
 
 _OWNER = "MeanVarianceRegressor"
 

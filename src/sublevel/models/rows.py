@@ -1,4 +1,4 @@
-"""What is learned from: covariates, weights and folds."""
+"""What is learned from: covariates, weights and folds that hold out each row once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,67 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold, check_cv
 
 from ..checks import Array
+from ..errors import InvalidParameter
 from ..predictions import take_rows
-from .folds import Folds
+
+_OWNER = "MeanVarianceRegressor"
+
+#: (training rows, held-out rows) of each fold.
+Folds = list[tuple[Any, Any]]
+
+
+def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
+    """The folds of `cv`, checked.
+
+    Parameters
+    ----------
+    cv : int, splitter, or iterable of (training rows, held-out rows)
+        A number means shuffled folds, at most one a row.
+
+    Examples
+    --------
+    >>> [len(held) for _, held in partition(3, np.zeros((8, 1)), np.zeros(8))]
+    [3, 3, 2]
+    """
+    n = len(y)
+    if n < 2:
+        raise InvalidParameter(
+            f"{_OWNER}.fit needs 2 rows or more, one to train on and one to hold out, "
+            f"got n_samples = {n}."
+        )
+    if isinstance(cv, int | np.integer):
+        if cv < 2:
+            raise InvalidParameter(f"{_OWNER}(cv=...) must be 2 or more, got {cv}.")
+        cv = KFold(min(int(cv), n), shuffle=True, random_state=random_state)
+    splits = check_cv(cv).split(X, y)
+    folds = [(_places(train), _places(held)) for train, held in splits]
+    _require_held_out(folds, n)
+    return folds
+
+
+def _places(rows: Any) -> Any:
+    """Row numbers, from row numbers or a mask."""
+    found = np.asarray(rows)
+    return np.flatnonzero(found) if found.dtype == bool else found
+
+
+def _require_held_out(folds: Folds, n: int) -> None:
+    held = np.concatenate([held for _, held in folds])
+    distinct = len(np.unique(held))
+    if len(held) != n or distinct != n:
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must hold out each of the {n} rows exactly once, got "
+            f"{len(held)} held-out rows, {distinct} of them distinct. Use KFold or "
+            "GroupKFold, or a list of such splits."
+        )
+    if any(np.isin(held, train).any() for train, held in folds):
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must not train on the rows it holds out: their "
+            "residuals would understate the noise."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from .gauss_newton import gauss_newton
 from .oracles import Oracle, ask
 from .plans import Result, Starts
 from .rows import Rows
-from .scaling import Scaling, pooled
+from .weights import Scaling, pooled
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from sklearn.base import RegressorMixin
 
 from ...checks import Array
 from ...errors import InvalidParameter
-from .base import NetworkEstimator
+from .base import NetworkEstimator, Targets, numbers
 from .oracles import ask
-from .targets import Targets, numbers
 
 if TYPE_CHECKING:
     from .plans import Plan

@@ -12,13 +12,12 @@ from torch import Tensor
 
 from ...checks import Array
 from ...errors import InvalidParameter
-from .curvature import BLOCK
 from .draws import row_order
 from .epochs import Rules
+from .gauss_newton import BLOCK
 from .plans import Plan, Result, Starts
 from .rows import Rows
-from .scaling import Scaling, standardise
-from .weights import Weights
+from .weights import Scaling, Weights, standardise
 
 #: Networks train in groups whose working memory is about this: larger groups leave the
 #: processor's cache, smaller ones wait for Python.
