@@ -13,7 +13,7 @@ Sources of sets, to be given to RobustProblem in place of a LossSet:
 | `PredictThenCalibrateEllipsoid` | ellipsoid that follows the residuals' norm         |
 | `ConformalEllipsoid`            | residual covariance, split conformal budget        |
 | `TwoStage`                      | every good linear model, and its residuals         |
-| `Oracle`                        | from the true mean and deviation                   |
+| `TrueMoments`                   | from the true mean and deviation                   |
 
 Policies of another kind: `WeightedSample`, which minimises an average over past
 outcomes weighted by `NearestWeights`, `KernelWeights` or `ForestWeights` (or by the
@@ -25,13 +25,13 @@ from .classical import ClassicalEllipsoid
 from .conformal import ConformalEllipsoid
 from .khachiyan import enclosing_ellipsoids
 from .nearest_ellipsoid import NearestEllipsoid
-from .oracle import Oracle
 from .phi_divergence import PhiDivergence
 from .point import PointPrediction, SmartPrediction
 from .predict_then_calibrate import (
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
 )
+from .true_moments import TrueMoments
 from .two_stage import Bounds, TwoStage
 from .weighted_sample import WeightedSample
 from .weights import ForestWeights, KernelWeights, NearestWeights, Sample, TrueLaw
@@ -45,7 +45,7 @@ __all__ = [
     "KernelWeights",
     "NearestEllipsoid",
     "NearestWeights",
-    "Oracle",
+    "TrueMoments",
     "PhiDivergence",
     "PointPrediction",
     "PredictThenCalibrateBox",
@@ -57,3 +57,13 @@ __all__ = [
     "WeightedSample",
     "enclosing_ellipsoids",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Say where a name has gone."""
+    if name == "Oracle":
+        raise AttributeError(
+            "sublevel.baselines.Oracle is named TrueMoments: Oracle is what "
+            "sublevel.robust has for sets of your own."
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

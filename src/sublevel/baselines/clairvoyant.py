@@ -103,10 +103,10 @@ class Columns:
     def predict_set(self, X: Any, budget: Any = None) -> ShapeBatch:
         """The outcome at every row of X; a budget changes nothing."""
         del budget
-        said = Prediction(np.asarray(X, dtype=float)[:, self.start : self.stop])
-        outcomes = Outcomes((Numbers(said.width),))
-        names = tuple(f"y{k}" for k in range(said.width))
-        return ShapeBatch(Pinned(), said, np.zeros(len(said)), outcomes, names)
+        points = Prediction(np.asarray(X, dtype=float)[:, self.start : self.stop])
+        outcomes = Outcomes((Numbers(points.width),))
+        names = tuple(f"y{k}" for k in range(points.width))
+        return ShapeBatch(Pinned(), points, np.zeros(len(points)), outcomes, names)
 
 
 class Judged(ABC):

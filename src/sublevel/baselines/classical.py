@@ -20,7 +20,7 @@ from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian, Loss, Mahalanobis
 from ..predictions import Prediction, count_rows
 from ..theory.classical import ellipsoid_radius
-from .source import SetSource, heuristic, require_full_rank
+from .source import FittedSource, heuristic, require_full_rank
 
 #: How the spread of past outcomes is estimated.
 SPREADS = ("diagonal", "full")
@@ -34,7 +34,7 @@ _ASSUMPTIONS = (
 )
 
 
-class ClassicalEllipsoid(SetSource):
+class ClassicalEllipsoid(FittedSource):
     """One ellipsoid around the mean of past outcomes, the same at every context.
 
     Parameters
@@ -98,18 +98,18 @@ class ClassicalEllipsoid(SetSource):
             "The set aims at one constraint, not at the outcome: outcomes may leave "
             "the set more often."
         )
-        said: dict[str, Any] = {"event": KEPT_ON_THE_SET, "reference": _REFERENCE}
+        facts: dict[str, Any] = {"event": KEPT_ON_THE_SET, "reference": _REFERENCE}
         if self.asserted:
-            said |= {"heuristic": False, "holds": "if what was asserted is true"}
-            said |= {"assumptions": _ASSUMPTIONS, "note": note}
+            facts |= {"heuristic": False, "holds": "if what was asserted is true"}
+            facts |= {"assumptions": _ASSUMPTIONS, "note": note}
         else:
             why = (
                 " Its theorem wants independent, strictly sub-Gaussian components of "
                 "known mean and spread; nothing here checks that. Vouch for it with "
                 "asserted=True."
             )
-            said["note"] = note + why
-        return heuristic(self, self.alpha, size, **said)
+            facts["note"] = note + why
+        return heuristic(self, self.alpha, size, **facts)
 
 
 def _deviations(vectors: Array) -> Array:
@@ -119,11 +119,11 @@ def _deviations(vectors: Array) -> Array:
             "ClassicalEllipsoid.fit(Y) must have at least 2 rows to have a spread, got "
             f"{len(vectors)}."
         )
-    found = vectors.std(axis=0, ddof=1)
+    deviations = vectors.std(axis=0, ddof=1)
     varies = np.ptp(vectors, axis=0) > 0
     if not varies.all():
         raise InvalidParameter(
             "ClassicalEllipsoid.fit(Y) must vary in every column, got a constant "
             f"column {int(np.argmin(varies))}. Model it as a number."
         )
-    return np.asarray(found)
+    return np.asarray(deviations)

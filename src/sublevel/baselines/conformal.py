@@ -19,10 +19,10 @@ from ..loss_set import LossSet
 from ..loss_set.batch import Batch
 from ..losses import Mahalanobis
 from ..predictions import take_rows
-from .source import SetSource, require_full_rank, split_rows
+from .source import FittedSource, require_full_rank, split_rows
 
 
-class ConformalEllipsoid(SetSource):
+class ConformalEllipsoid(FittedSource):
     """Split conformal sets with the Mahalanobis distance of the residuals.
 
     Parameters

@@ -135,18 +135,18 @@ def _weights(clouds: Array, gap: float) -> Array:
     """Weights whose ellipsoids are within the gap of optimal, shape (n, k)."""
     n, k, _ = clouds.shape
     lifted = np.concatenate([clouds, np.ones((n, k, 1))], axis=2)
-    found, rows = np.full((n, k), 1 / k), np.arange(n)
+    weights, rows = np.full((n, k), 1 / k), np.arange(n)
     for _ in range(0, MOST_STEPS, REFRESH):
-        state = _start(lifted[rows], found[rows])
+        state = _start(lifted[rows], weights[rows])
         for _ in range(REFRESH):
             open_rows = _excess(state) > gap
             if not open_rows.all():
-                found[rows[~open_rows]] = state.weights[~open_rows]
+                weights[rows[~open_rows]] = state.weights[~open_rows]
                 rows, state = rows[open_rows], state.kept(open_rows)
             if not rows.size:
-                return found
+                return weights
             _step(state)
-        found[rows] = state.weights
+        weights[rows] = state.weights
     raise SolverFailed(
         f"enclosing_ellipsoids(clouds) found no ellipsoid in {MOST_STEPS} steps for "
         f"{rows.size} clouds. Do their points span every dimension?"

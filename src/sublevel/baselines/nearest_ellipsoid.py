@@ -18,10 +18,10 @@ from ..errors import InvalidParameter
 from ..guarantees import Certificate
 from .khachiyan import enclosing_ellipsoids
 from .shapes import Ellipsoidal, EllipsoidPrediction
-from .source import SetSource, heuristic
+from .source import FittedSource, heuristic
 
 
-class NearestEllipsoid(SetSource):
+class NearestEllipsoid(FittedSource):
     """Minimum-volume ellipsoids around the outcomes of the nearest past contexts.
 
     Distances between contexts are Euclidean: bring covariates to one unit first.

@@ -37,7 +37,7 @@ from ..sets.divergence_ball import (
 from ..sets.phi import KL, Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi, Variation
 from ..sets.probability_ball import ProbabilityBall
 from .shapes import Shape
-from .source import SetSource, heuristic
+from .source import FittedSource, heuristic
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class LawGauge(Shape):
         radii = np.broadcast_to(np.asarray(budget, dtype=float), shape[:1])
         if isinstance(self.phi, Variation):
             rows = zip(nominal, radii, directions, strict=True)
-            found = [VariationBall(q, r).worst_case(v) for q, r, v in rows]
-            laws = np.reshape(found, shape)
+            worst = [VariationBall(q, r).worst_case(v) for q, r, v in rows]
+            laws = np.reshape(worst, shape)
         else:
             laws = worst_laws(self.phi, nominal, directions, radii)
         single = np.ndim(location_of(prediction)) == 1 and np.ndim(direction) == 1
@@ -136,7 +136,7 @@ class LawGauge(Shape):
 _EXACT = {"burg": divergences.burg_radius, "variation": divergences.variation_radius}
 
 
-class PhiDivergence(SetSource):
+class PhiDivergence(FittedSource):
     """Laws near the frequencies of past scenarios, the same at every context.
 
     Parameters
@@ -203,10 +203,10 @@ class PhiDivergence(SetSource):
     def _check(self) -> None:
         require_level("PhiDivergence", alpha=self.alpha)
         require_choice("PhiDivergence", sorted(KINDS), divergence=self.divergence)
-        known = _rules(self.divergence)
-        if not (isinstance(self.rule, str) and self.rule in known):
+        rules = _rules(self.divergence)
+        if not (isinstance(self.rule, str) and self.rule in rules):
             raise InvalidParameter(
-                f"PhiDivergence(rule=...) must be one of {known} for "
+                f"PhiDivergence(rule=...) must be one of {rules} for "
                 f"{self.divergence!r}, got {briefly(self.rule)}."
             )
 

@@ -35,10 +35,10 @@ from ..predictions import (
     outcomes_of,
     predict,
 )
-from .source import SetSource, heuristic, require_rows
+from .source import FittedSource, heuristic, require_rows
 
 
-class PointPrediction(SetSource):
+class PointPrediction(FittedSource):
     """A model's prediction as the only outcome there is.
 
     For a classifier the point is the vector of class probabilities, which is what a
@@ -90,12 +90,12 @@ class PointPrediction(SetSource):
     def predict_set(self, X: Any, budget: Any = None) -> SetBatch:
         """The point at every row of X; at a positive budget, the ball around it."""
         self._require_fitted("predict_set")
-        said, outcomes = self._ask(X)
+        points, outcomes = self._ask(X)
         columns = self._columns or tuple(f"y{k}" for k in range(outcomes.columns))
         names = outcomes.names(list(columns))
         budgets = self._budgets(0.0 if budget is None else budget, count_rows(X))
         index = X.index if hasattr(X, "iloc") else None
-        return SetBatch(self.loss_, said, budgets, outcomes, names, index)
+        return SetBatch(self.loss_, points, budgets, outcomes, names, index)
 
     def _say(self, X: Any) -> Prediction:
         return self._ask(X)[0]
@@ -104,9 +104,9 @@ class PointPrediction(SetSource):
         """The point at every row, and what its components stand for."""
         model = getattr(self, "model_", None) or as_model(self.model)
         labels = hasattr(model, "__sklearn_tags__") and is_classifier(model)
-        said = predict(model, X, "labels" if labels else "location")
-        outcomes = replace(outcomes_of(model, said), column_names=self._columns)
-        return _point(said), outcomes
+        prediction = predict(model, X, "labels" if labels else "location")
+        outcomes = replace(outcomes_of(model, prediction), column_names=self._columns)
+        return _point(prediction), outcomes
 
     def _require_fitted(self, what: str) -> None:
         if not hasattr(self, "model_") and not is_fitted(as_model(self.model)):
@@ -116,11 +116,11 @@ class PointPrediction(SetSource):
             )
 
 
-def _point(said: AnyPrediction) -> Prediction:
+def _point(prediction: AnyPrediction) -> Prediction:
     """Numbers as they are, probabilities side by side."""
-    if isinstance(said, Prediction):
-        return Prediction(said.location)
-    return Prediction(np.concatenate(said.probabilities, axis=1))  # type: ignore[union-attr, arg-type]
+    if isinstance(prediction, Prediction):
+        return Prediction(prediction.location)
+    return Prediction(np.concatenate(prediction.probabilities, axis=1))  # type: ignore[union-attr, arg-type]
 
 
 class SmartPrediction(PointPrediction):

@@ -27,13 +27,13 @@ from ..loss_set.fitting import fit_model
 from ..predictions import Prediction, as_model, is_fitted, predict, take_rows
 from ..theory.classical import sun_level, sun_sample_size
 from .shapes import Boxed, BoxPrediction, Ellipsoidal, EllipsoidPrediction
-from .source import SetSource, split_rows
+from .source import FittedSource, split_rows
 
 #: Least quantile, as a share of the typical residual: no context has a set of nothing.
 FLOOR = 0.01
 
 
-class PredictThenCalibrate(SetSource):
+class PredictThenCalibrate(FittedSource):
     """What the box and the ellipsoid share: three parts of data, and the promise.
 
     Parameters
@@ -107,7 +107,7 @@ class PredictThenCalibrate(SetSource):
 
     def _certificate(self, scores: Array, rank: int) -> Certificate:
         """What split calibration proves of this factor; theirs is in the note."""
-        found, size = Marginal().promise(scores, self.budget_), len(scores)
+        promise, size = Marginal().promise(scores, self.budget_), len(scores)
         level = Marginal().level(rank, size)
         inside = float(np.mean(scores <= self.budget_))
         note = (
@@ -117,22 +117,22 @@ class PredictThenCalibrate(SetSource):
             f"{sun_sample_size(self.alpha)} of them to say {self.alpha:g}."
         )
         return replace(
-            found,
+            promise,
             guarantee=type(self).__name__,
             alpha=level,
             rank=rank,
             minimum_sample_size=1,
-            reference=f"Sun, Liu and Li (2023); {found.reference}",
+            reference=f"Sun, Liu and Li (2023); {promise.reference}",
             note=note,
         )
 
     def _location(self, X: Any) -> Array:
-        said = predict(self.model_, X, "location")
-        if not isinstance(said, Prediction):
+        prediction = predict(self.model_, X, "location")
+        if not isinstance(prediction, Prediction):
             raise InvalidParameter(
                 f"{type(self).__name__}(model=...) must predict numbers."
             )
-        return np.asarray(said.location)
+        return np.asarray(prediction.location)
 
     def _fit_size(self, X: Any, sizes: Array) -> Any:
         """A model of the quantile of nonnegative sizes, with a floor."""
@@ -142,9 +142,9 @@ class PredictThenCalibrate(SetSource):
             estimator = "an estimator with fit and predict"
             name = type(self).__name__
             require_having(name, "fit", estimator, residual_model=self.residual_model)
-            found = clone(self.residual_model)
+            regressor = clone(self.residual_model)
         else:
-            found = GradientBoostingRegressor(
+            regressor = GradientBoostingRegressor(
                 loss="quantile",
                 alpha=1 - self.alpha,
                 n_estimators=50,
@@ -153,7 +153,7 @@ class PredictThenCalibrate(SetSource):
                 random_state=0,
             )
         floor = max(FLOOR * float(np.median(sizes)), 1e-300)
-        return _Floored(found.fit(X, sizes), floor)
+        return _Floored(regressor.fit(X, sizes), floor)
 
 
 class PredictThenCalibrateBox(PredictThenCalibrate):
@@ -232,5 +232,5 @@ class _Floored:
 
     def predict(self, X: Any) -> Array:
         """At least the floor, shape (n,)."""
-        said = as_numbers("residual_model", "prediction", self.model.predict(X))
-        return np.asarray(np.maximum(said, self.floor))
+        sizes = as_numbers("residual_model", "prediction", self.model.predict(X))
+        return np.asarray(np.maximum(sizes, self.floor))

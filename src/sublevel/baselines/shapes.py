@@ -51,9 +51,9 @@ class ShapeBatch(SetBatch):
     >>> import numpy as np
     >>> from sublevel.baselines.shapes import Boxed, BoxPrediction
     >>> from sublevel.predictions import Numbers, Outcomes
-    >>> said = BoxPrediction(np.zeros((3, 2)), np.ones((3, 2)))
+    >>> boxes = BoxPrediction(np.zeros((3, 2)), np.ones((3, 2)))
     >>> outcomes = Outcomes((Numbers(2),))
-    >>> batch = ShapeBatch(Boxed(), said, np.full(3, 2.0), outcomes, ("a", "b"))
+    >>> batch = ShapeBatch(Boxed(), boxes, np.full(3, 2.0), outcomes, ("a", "b"))
     >>> batch[0].upper, len(batch[1:])
     (array([2., 2.]), 2)
     """
@@ -96,10 +96,10 @@ class Boxed(Shape):
 
     Examples
     --------
-    >>> said = BoxPrediction(np.zeros(2), np.array([1.0, 2.0]), np.array([0.5, 0.0]))
-    >>> Boxed().score(said, np.array([2.0, -2.0]))
+    >>> box = BoxPrediction(np.zeros(2), np.array([1.0, 2.0]), np.array([0.5, 0.0]))
+    >>> Boxed().score(box, np.array([2.0, -2.0]))
     array(1.5)
-    >>> Boxed().worst_case(said, 1.5, np.array([1.0, -1.0]))
+    >>> Boxed().worst_case(box, 1.5, np.array([1.0, -1.0]))
     array([ 2., -3.])
     """
 
@@ -172,8 +172,8 @@ class EllipsoidPrediction(Prediction):
 
     Examples
     --------
-    >>> said = EllipsoidPrediction(np.zeros((3, 2)), factor=np.stack([np.eye(2)] * 3))
-    >>> len(said), said[0].factor.shape
+    >>> ellipsoids = EllipsoidPrediction(np.zeros((3, 2)), factor=[np.eye(2)] * 3)
+    >>> len(ellipsoids), ellipsoids[0].factor.shape
     (3, (2, 2))
     """
 
@@ -190,10 +190,10 @@ class Ellipsoidal(Shape):
     Examples
     --------
     >>> factor = np.array([[1.0, 0.0], [1.0, 2.0]])
-    >>> said = EllipsoidPrediction(np.zeros(2), factor=factor)
-    >>> Ellipsoidal().score(said, np.array([1.0, 3.0]))
+    >>> ellipsoid = EllipsoidPrediction(np.zeros(2), factor=factor)
+    >>> Ellipsoidal().score(ellipsoid, np.array([1.0, 3.0]))
     array(2.)
-    >>> Ellipsoidal().worst_case(said, 4.0, np.array([1.0, 0.0]))
+    >>> Ellipsoidal().worst_case(ellipsoid, 4.0, np.array([1.0, 0.0]))
     array([2., 2.])
     """
 

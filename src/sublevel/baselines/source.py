@@ -33,7 +33,7 @@ from ..predictions import (
 from .shapes import Shape, ShapeBatch
 
 
-class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
+class FittedSource(BaseEstimator, ABC):  # type: ignore[misc]
     """An estimator with a set at every context.
 
     Attributes
@@ -87,24 +87,24 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
         budgets = self._budgets(level, count_rows(X))
         index = X.index if hasattr(X, "iloc") else None
         kind = ShapeBatch if isinstance(self.loss_, Shape) else SetBatch
-        said = self._say(X)
-        outcomes, names = self._words(said)
-        return kind(self.loss_, said, budgets, outcomes, names, index)
+        prediction = self._say(X)
+        outcomes, names = self._words(prediction)
+        return kind(self.loss_, prediction, budgets, outcomes, names, index)
 
-    def _words(self, said: AnyPrediction) -> tuple[Outcomes, tuple[str, ...]]:
+    def _words(self, prediction: AnyPrediction) -> tuple[Outcomes, tuple[str, ...]]:
         """What the components of an outcome stand for, and their names."""
-        del said
+        del prediction
         return self.outcomes_, self.names_
 
     def _budgets(self, budget: Any, n: int) -> Array:
         owner = f"{type(self).__name__}.predict_set"
-        found = as_numbers(owner, "budget", budget)
-        if found.shape not in ((), (n,)) or np.isnan(found).any():
+        budgets = as_numbers(owner, "budget", budget)
+        if budgets.shape not in ((), (n,)) or np.isnan(budgets).any():
             raise InvalidParameter(
                 f"{owner}(budget=...) must be a number or one for each of the {n} rows "
                 f"of X, got {briefly(budget)}."
             )
-        return np.array(np.broadcast_to(found, n))
+        return np.array(np.broadcast_to(budgets, n))
 
     def _require_fitted(self, what: str) -> None:
         if not hasattr(self, "budget_"):
@@ -174,7 +174,7 @@ def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     return Outcomes((block,), frame_columns(Y))
 
 
-def heuristic(owner: Any, alpha: float, size: int, **said: Any) -> Certificate:
+def heuristic(owner: Any, alpha: float, size: int, **differing: Any) -> Certificate:
     """A certificate that says no theorem backs the level.
 
     Parameters
@@ -182,7 +182,7 @@ def heuristic(owner: Any, alpha: float, size: int, **said: Any) -> Certificate:
     owner : the source of sets it is for
     alpha : level the method aims at, 1.0 if at none
     size : outcomes it learned from
-    said : reference, note and whatever else differs from the defaults
+    differing : reference, note and whatever else differs from the defaults
     """
     facts: dict[str, Any] = {
         "guarantee": type(owner).__name__,
@@ -198,7 +198,7 @@ def heuristic(owner: Any, alpha: float, size: int, **said: Any) -> Certificate:
         "beta_law": False,
         "holds": "as an aim, not a promise",
     }
-    return Certificate(**{**facts, **said})
+    return Certificate(**{**facts, **differing})
 
 
 def split_rows(owner: Any, X: Any, share: float, random_state: Any) -> tuple[Any, Any]:

@@ -38,7 +38,7 @@ from ..errors import InvalidParameter
 from ..guarantees import Certificate, Marginal
 from ..predictions import count_rows
 from .shapes import Boxed, BoxPrediction
-from .source import SetSource, split_rows
+from .source import FittedSource, split_rows
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Bounds:
         return 2 * (complexity + most**2 * sqrt(log(2 / delta) / (2 * n)))
 
 
-class TwoStage(SetSource):
+class TwoStage(FittedSource):
     """Boxes around a linear model, for every good model and its residuals.
 
     Parameters
@@ -165,12 +165,12 @@ class TwoStage(SetSource):
         vectors, design = self._learn_outcomes(X, Y), self._design(X)
         rows, held = split_rows(self, X, self.share, self.random_state)
         self._learn_model(design[rows], vectors[rows])
-        said = self._box(design[held])
-        missed = np.abs(vectors[held] - said.location) + said.margin
+        box = self._box(design[held])
+        missed = np.abs(vectors[held] - box.location) + box.margin
         scores = np.max(missed / self.scale_, axis=1)
-        found = Marginal().calibrate(scores, self.alpha)
-        self.budget_ = found.budget
-        self.certificate_ = self._certificate(found.certificate)
+        calibration = Marginal().calibrate(scores, self.alpha)
+        self.budget_ = calibration.budget
+        self.certificate_ = self._certificate(calibration.certificate)
         return self
 
     def _learn_model(self, design: Array, vectors: Array) -> None:
@@ -210,7 +210,7 @@ class TwoStage(SetSource):
         columns = as_matrix("TwoStage", "X", X, (n, width))
         return np.hstack([np.ones((n, 1)), columns])
 
-    def _certificate(self, found: Certificate) -> Certificate:
+    def _certificate(self, conformal: Certificate) -> Certificate:
         if self.bounds is None:
             stage = (
                 "the excess of a normal-theory confidence region, a heuristic: give "
@@ -226,9 +226,9 @@ class TwoStage(SetSource):
             "holds the split conformal box of the fitted model."
         )
         return replace(
-            found,
+            conformal,
             guarantee="TwoStage",
             beta_law=False,
-            reference=f"Tulabandhula and Rudin (2014); {found.reference}",
-            note=" ".join(part for part in (found.note, note) if part),
+            reference=f"Tulabandhula and Rudin (2014); {conformal.reference}",
+            note=" ".join(part for part in (conformal.note, note) if part),
         )

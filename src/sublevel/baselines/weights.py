@@ -180,13 +180,13 @@ class KernelWeights(Weights):
     def _weigh(self, X: Any) -> Any:
         n = len(self._past)
         distance, where = self._index.kneighbors(X, n)
-        found = KERNELS[self.kernel](distance / self.bandwidth_)
-        lost = found.sum(axis=1) <= 0
-        found[lost, 0] = 1.0
-        found = found / found.sum(axis=1, keepdims=True)
+        weight = KERNELS[self.kernel](distance / self.bandwidth_)
+        lost = weight.sum(axis=1) <= 0
+        weight[lost, 0] = 1.0
+        weight = weight / weight.sum(axis=1, keepdims=True)
         rows = np.repeat(np.arange(len(where)), n)
         shape = (len(where), n)
-        weights = sp.csr_array((found.ravel(), (rows, where.ravel())), shape=shape)
+        weights = sp.csr_array((weight.ravel(), (rows, where.ravel())), shape=shape)
         weights.eliminate_zeros()
         return weights
 
@@ -236,9 +236,9 @@ class ForestWeights(Weights):
 
 def _numbered(leaves: Any) -> Any:
     """Leaves of all trees with different numbers, shape (n, trees)."""
-    found = np.asarray(leaves, dtype=np.int64)
-    trees = found.shape[1]
-    return found * trees + np.arange(trees)
+    numbers = np.asarray(leaves, dtype=np.int64)
+    trees = numbers.shape[1]
+    return numbers * trees + np.arange(trees)
 
 
 def _members(leaves: Any, width: int) -> Any:
@@ -298,15 +298,15 @@ class TrueLaw:
     def sample(self, X: Any) -> Sample:
         """Draws at every row of X."""
         rng = as_generator("TrueLaw", self.random_state)
-        found = as_numbers("TrueLaw", "draw", self.draw(X, self.size, rng))
+        outcomes = as_numbers("TrueLaw", "draw", self.draw(X, self.size, rng))
         n = count_rows(X)
-        if found.ndim != 3 or found.shape[:2] != (n, self.size):
+        if outcomes.ndim != 3 or outcomes.shape[:2] != (n, self.size):
             raise InvalidParameter(
                 f"TrueLaw(draw=...) must return outcomes of shape ({n}, {self.size}, "
-                f"m), got {found.shape}."
+                f"m), got {outcomes.shape}."
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(outcomes).all():
             raise InvalidParameter(
                 "TrueLaw(draw=...) must return finite outcomes, got nan or infinity."
             )
-        return Sample(np.full((n, self.size), 1 / self.size), found)
+        return Sample(np.full((n, self.size), 1 / self.size), outcomes)

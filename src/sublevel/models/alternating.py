@@ -78,11 +78,11 @@ class Alternation:
         target = Y[:, 0] if width == 1 else Y
         learned = self.mean.learn(replace(rows, weight=weight), target)
         mean = _columns(learned.out_of_fold, width)
-        found = [
+        pairs = [
             learn_spread(self.variance, rows, Y[:, j], mean[:, j], self.floor)
             for j in range(width)
         ]
-        spreads, held_out = zip(*found, strict=True)
+        spreads, held_out = zip(*pairs, strict=True)
         variance = np.stack(held_out, axis=1)
         nats = 0.5 * np.mean(rows.mean(nix_weigend((Y - mean) ** 2, variance)))
         return Pair(learned.model, spreads, variance, (float(nats),))

@@ -54,23 +54,23 @@ def snap(X: Any, bins: int = BINS) -> Any:
 
 def snap_column(values: Array, bins: int = BINS) -> Array:
     """Values moved to the nearest of `bins` order statistics, extremes included."""
-    known = np.sort(values[np.isfinite(values)])
-    distinct = np.unique(known)
+    ordered = np.sort(values[np.isfinite(values)])
+    distinct = np.unique(ordered)
     if len(distinct) <= bins:
         return values
-    picked = np.linspace(0, len(known) - 1, bins).round().astype(int)
-    grid = np.unique(known[picked])
+    picked = np.linspace(0, len(ordered) - 1, bins).round().astype(int)
+    grid = np.unique(ordered[picked])
     ends = grid[:-1] + np.diff(grid) / 2
     moved = grid[np.searchsorted(ends, values)]
     return np.where(np.isfinite(values), moved, values)
 
 
 def _snap_frame(X: Any, bins: int) -> Any:
-    found = X.copy(deep=False)
+    snapped = X.copy(deep=False)
     for place, kind in enumerate(X.dtypes):
         if isinstance(kind, np.dtype) and kind.kind in _NUMBERS:
-            found.isetitem(place, snap_column(X.iloc[:, place].to_numpy(), bins))
-    return found
+            snapped.isetitem(place, snap_column(X.iloc[:, place].to_numpy(), bins))
+    return snapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ class GivenModel:
         held_out, training = np.empty(y.shape), self._training(rows)
         for train, held in rows.folds:
             part = self._fit(training.take(train), y[train])
-            found = part.predict(rows.take(held).X)
-            held_out[held] = np.reshape(found, held_out[held].shape)
+            predicted = part.predict(rows.take(held).X)
+            held_out[held] = np.reshape(predicted, held_out[held].shape)
         return Learned(self._fit(training, y), held_out)
 
     def _training(self, rows: Rows) -> Rows:
@@ -166,8 +166,8 @@ def weight_name(model: Any) -> str | None:
         return "sample_weight" if asked else None
     if isinstance(model, Pipeline):
         step, last = model.steps[-1]
-        found = weight_name(last)
-        return found and f"{step}__{found}"
+        inner_name = weight_name(last)
+        return inner_name and f"{step}__{inner_name}"
     if hands_on:
         return weight_name(inner)
     return "sample_weight" if has_fit_parameter(model, "sample_weight") else None

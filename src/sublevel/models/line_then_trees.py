@@ -73,7 +73,7 @@ def learn_line(family: Family, rows: Rows, y: Array) -> Learned:
         lines = _candidates(family, rows.take(train), y[train], family.penalties)
         seen = rows.take(held).X
         held_out[:, held] = [line.predict(seen) for line in lines]
-    losses = [rows.mean(family.loss(y, found)) for found in held_out]
+    losses = [rows.mean(family.loss(y, predicted)) for predicted in held_out]
     best = int(np.argmin(losses))
     # The first candidate is the constant.
     line = _candidates(family, rows, y, family.penalties[best - 1 : best])[-1]
@@ -92,8 +92,8 @@ def numeric(X: Any) -> Any:
     """
     if not hasattr(X, "select_dtypes"):
         return X
-    found = X.select_dtypes(["number", "bool"]).to_numpy(float, na_value=np.nan)
-    return found if found.shape[1] else np.zeros((len(X), 1))
+    columns = X.select_dtypes(["number", "bool"]).to_numpy(float, na_value=np.nan)
+    return columns if columns.shape[1] else np.zeros((len(X), 1))
 
 
 def _candidates(
@@ -130,10 +130,10 @@ class LineAndTrees:
 
     def predict(self, X: Any) -> Array:
         """Predictions of shape (n,)."""
-        found = self.line.predict(X)
+        straight = self.line.predict(X)
         if self.trees is None:
-            return found
-        return self.family.join(found, self.trees.predict(X))
+            return straight
+        return self.family.join(straight, self.trees.predict(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,9 @@ class LineThenTrees:
             return 0, nothing
         while True:
             stages = [nothing, *_stages(parts, count, rows, left)]
-            losses = [rows.mean(self.family.loss(left, found)) for found in stages]
+            losses = [
+                rows.mean(self.family.loss(left, predicted)) for predicted in stages
+            ]
             best = int(np.argmin(losses))
             if best < 0.7 * count or count >= MOST_TREES:
                 return best, stages[best]

@@ -247,5 +247,5 @@ def _require_table(X: Any) -> None:
 
 def _side_by_side(parts: list[Array]) -> Array:
     """Columns together; a single one as a vector, as a Gaussian process gives it."""
-    found = np.concatenate(parts, axis=1)
-    return found[:, 0] if found.shape[1] == 1 else found
+    together = np.concatenate(parts, axis=1)
+    return together[:, 0] if together.shape[1] == 1 else together

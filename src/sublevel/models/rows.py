@@ -49,8 +49,8 @@ def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
 
 def _places(rows: Any) -> Any:
     """Row numbers, from row numbers or a mask."""
-    found = np.asarray(rows)
-    return np.flatnonzero(found) if found.dtype == bool else found
+    places = np.asarray(rows)
+    return np.flatnonzero(places) if places.dtype == bool else places
 
 
 def _require_held_out(folds: Folds, n: int) -> None:

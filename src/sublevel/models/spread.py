@@ -67,8 +67,8 @@ def temper(raw: Array, squares: Array, shares: Array, floor: float) -> Tempering
     Examples
     --------
     >>> raw, squares = np.array([0.25, 0.25, 1.0, 1.0]), np.array([0.5, 0.5, 1, 1])
-    >>> found = temper(raw, squares, np.full(4, 0.25), floor=1e-4)
-    >>> round(found.power, 6), round(found.level, 6)
+    >>> tempering = temper(raw, squares, np.full(4, 0.25), floor=1e-4)
+    >>> round(tempering.power, 6), round(tempering.level, 6)
     (0.5, 1.0)
     """
     # No region's variance is above the largest square that was seen anywhere.
@@ -150,9 +150,9 @@ def learn_spread(
     relative = np.maximum(squares / unit, floor)
     seen = append_column(rows.X, mean) if learner.sees_mean else rows.X
     learned = learner.learn(replace(rows, X=seen), relative)
-    found = temper(learned.out_of_fold, relative, rows.shares(len(y)), floor)
-    spread = Spread(learned.model, found, unit, learner.sees_mean)
-    return spread, unit * found(learned.out_of_fold)
+    tempering = temper(learned.out_of_fold, relative, rows.shares(len(y)), floor)
+    spread = Spread(learned.model, tempering, unit, learner.sees_mean)
+    return spread, unit * tempering(learned.out_of_fold)
 
 
 def append_column(X: Any, values: Array) -> Any:

@@ -53,8 +53,8 @@ def labels(owner: str, Y: Any) -> Targets:
 
     Examples
     --------
-    >>> found = labels("NetworkClassifier", np.array([["b", "a", "c"]]))
-    >>> found.classes.tolist(), found.labels.tolist(), found.values.shape
+    >>> targets = labels("NetworkClassifier", np.array([["b", "a", "c"]]))
+    >>> targets.classes.tolist(), targets.labels.tolist(), targets.values.shape
     (['a', 'b', 'c'], [[1, 0, 2]], (1, 3, 3))
     """
     classes, codes = np.unique(Y, return_inverse=True)
@@ -159,8 +159,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any) -> Array:
         """Covariates to predict from, as a checked array."""
-        found: Array = self._validated("predict", X, reset=False)
-        return found
+        covariates: Array = self._validated("predict", X, reset=False)
+        return covariates
 
     def _read_training(self, X: Any, y: Any) -> Any:
         """Covariates and outcomes to learn from, as checked arrays."""
@@ -196,15 +196,15 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _n_validation(self, targets: Targets) -> int:
         n = targets.values.shape[1]
-        found = max(1, int(self.validation_fraction * n))
+        held = max(1, int(self.validation_fraction * n))
         least = 2 if targets.classes is None else len(targets.classes)
-        if n - found < least:
+        if n - held < least:
             raise InvalidParameter(
                 f"{type(self).__name__}.fit needs at least {least} rows to train on, "
-                f"got {n - found} of {n} with validation_fraction="
+                f"got {n - held} of {n} with validation_fraction="
                 f"{self.validation_fraction}. Add rows or lower the fraction."
             )
-        return found
+        return held
 
     def _check_settings(self) -> None:
         owner = type(self).__name__
@@ -220,8 +220,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
 def row_of(values: Array, which: Any) -> Array:
     """Of values (B, 1, k): one network's, shape (k,), or a slice as it is."""
-    found: Array = values[which, 0] if isinstance(which, int) else values[which]
-    return found
+    row: Array = values[which, 0] if isinstance(which, int) else values[which]
+    return row
 
 
 def _require_torch(owner: str) -> None:

@@ -119,7 +119,7 @@ def run_epochs(
     progress = Progress.start(
         state.layers, _validation(state, rows, criterion), rules.patience
     )
-    found = _Collected.empty(state.layers)
+    collected = _Collected.empty(state.layers)
     for count in range(1, rules.max_epochs + 1):
         state = epoch(state, rows)
         loss = _validation(state, rows, criterion)
@@ -127,7 +127,7 @@ def run_epochs(
         over = progress.over | (count == rules.max_epochs)
         if over.sum() < LEAVING * len(over):
             continue
-        found.collect(over, progress)
+        collected.collect(over, progress)
         if over.all():
             break
         state, progress, rows = (
@@ -135,7 +135,7 @@ def run_epochs(
             progress.keep(~over),
             rows.keep(~over),
         )
-    return Trained(found.best, found.loss, found.epochs)
+    return Trained(collected.best, collected.loss, collected.epochs)
 
 
 def _validation(state: State, rows: Rows, criterion: Criterion) -> Tensor:

@@ -60,13 +60,13 @@ def features(inputs: Tensor, covariates: Tensor) -> Tensor:
     """Phi, of shape (b, h (p + 1) + h + 1, n)."""
     b, h, n = inputs.shape
     q = covariates.shape[1]
-    found = inputs.new_empty(b, h * q + h + 1, n)
+    phi = inputs.new_empty(b, h * q + h + 1, n)
     active = (inputs > 0).to(inputs.dtype)
-    products = found[:, : h * q].view(b, h, q, n)
+    products = phi[:, : h * q].view(b, h, q, n)
     torch.mul(active.unsqueeze(2), covariates.unsqueeze(1), out=products)
-    torch.mul(active, inputs, out=found[:, h * q : -1])
-    found[:, -1] = 1
-    return found
+    torch.mul(active, inputs, out=phi[:, h * q : -1])
+    phi[:, -1] = 1
+    return phi
 
 
 def _moments(phi: Tensor, curvature: Tensor) -> Tensor:
@@ -91,16 +91,16 @@ def _matrix(moments: Tensor, layers: Layers) -> Tensor:
     k, inner = layers.output.shape[1], h * q
     slopes = layers.output[..., :-1].repeat_interleave(q, dim=2).unsqueeze(3)
     size = inner + k * (h + 1)
-    found = moments.new_zeros(b, size, size)
+    matrix = moments.new_zeros(b, size, size)
     own = moments[:, :, :inner, :inner].expand(b, k, inner, inner)
-    found[:, :inner, :inner] = (own * slopes * slopes.mT).sum(1)
+    matrix[:, :inner, :inner] = (own * slopes * slopes.mT).sum(1)
     for c in range(k):
         block = slice(inner + c * (h + 1), inner + (c + 1) * (h + 1))
         moment = moments[:, min(c, moments.shape[1] - 1)]
-        found[:, block, block] = moment[:, inner:, inner:]
-        found[:, :inner, block] = moment[:, :inner, inner:] * slopes[:, c]
-        found[:, block, :inner] = found[:, :inner, block].mT
-    return found
+        matrix[:, block, block] = moment[:, inner:, inner:]
+        matrix[:, :inner, block] = moment[:, :inner, inner:] * slopes[:, c]
+        matrix[:, block, :inner] = matrix[:, :inner, block].mT
+    return matrix
 
 
 FIRST_DAMPING = 1e-2

@@ -85,20 +85,20 @@ class NetworkEnsemble(Sequence[Any]):
 
     def _outputs(self, X: Any) -> Array:
         """Outputs of all networks, shape (B, n, k) or (B, n, m, 1)."""
-        found = read_numbers("NetworkEnsemble.predict", "X", X)
+        covariates = read_numbers("NetworkEnsemble.predict", "X", X)
         coefs, own = self._all.coefs_, self._targets.own_covariates
         axes = 3 if own else 2
-        shared = found.ndim == axes
-        fits = shared or (found.ndim == axes + 1 and len(found) == len(self))
-        if not fits or found.shape[-1] != coefs[0].shape[1]:
+        shared = covariates.ndim == axes
+        fits = shared or (covariates.ndim == axes + 1 and len(covariates) == len(self))
+        if not fits or covariates.shape[-1] != coefs[0].shape[1]:
             wanted = "n, m, p" if own else "n, p"
             raise InvalidParameter(
                 f"NetworkEnsemble.predict(X) must be of shape ({wanted}) or (B, "
                 f"{wanted}) with p={coefs[0].shape[1]} and B={len(self)}, got shape "
-                f"{found.shape}."
+                f"{covariates.shape}."
             )
-        rows, p = found.shape[-axes:-1], found.shape[-1]
-        flat = found.reshape(*found.shape[:-axes], -1, p)
+        rows, p = covariates.shape[-axes:-1], covariates.shape[-1]
+        flat = covariates.reshape(*covariates.shape[:-axes], -1, p)
         outputs = network_outputs(flat, coefs, self._all.intercepts_)
         return outputs.reshape(len(self), *rows, -1)
 

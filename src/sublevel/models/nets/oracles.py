@@ -40,9 +40,9 @@ class SimplexOracle:
     """
 
     def __call__(self, costs: Any) -> Array:
-        found = as_matrix("SimplexOracle", "costs", costs)
-        decisions = np.zeros_like(found)
-        decisions[np.arange(len(found)), found.argmin(axis=1)] = 1.0
+        rows = as_matrix("SimplexOracle", "costs", costs)
+        decisions = np.zeros_like(rows)
+        decisions[np.arange(len(rows)), rows.argmin(axis=1)] = 1.0
         return decisions
 
 
@@ -88,8 +88,8 @@ class GridPathOracle:
 
     def __call__(self, costs: Any) -> Array:
         shape = (None, self.n_edges)
-        found = as_matrix("GridPathOracle", "costs", costs, shape)
-        return self._walk(self._go_east(found))
+        rows = as_matrix("GridPathOracle", "costs", costs, shape)
+        return self._walk(self._go_east(rows))
 
     def east(self, row: Any, column: Any) -> Any:
         """Number of the edge that leaves a node eastwards."""
@@ -135,13 +135,13 @@ class GridPathOracle:
 
 def ask(oracle: Oracle, costs: Array) -> Array:
     """The oracle's decisions, checked for shape and finiteness."""
-    found = np.array(oracle(costs), dtype=float)
-    if found.shape != costs.shape or not np.isfinite(found).all():
+    decisions = np.array(oracle(costs), dtype=float)
+    if decisions.shape != costs.shape or not np.isfinite(decisions).all():
         raise InvalidParameter(
             f"An oracle must map costs of shape {costs.shape} to finite decisions of "
-            f"the same shape, got shape {found.shape}."
+            f"the same shape, got shape {decisions.shape}."
         )
-    return found
+    return decisions
 
 
 class ProgramOracle:
@@ -200,13 +200,13 @@ class ProgramOracle:
 def _linear_program(problem: cp.Problem) -> dict[str, Any]:
     """The arrays of minimise c x subject to A x = b or A x <= b."""
     try:
-        found = problem.get_problem_data(cp.HIGHS)[0]
+        program = problem.get_problem_data(cp.HIGHS)[0]
     except cp.error.SolverError as error:
         raise InvalidParameter(
             "ProgramOracle(constraints=...) must be linear, got constraints that need "
             "another cone."
         ) from error
-    return {key: value for key, value in found.items() if key != "param_prob"}
+    return {key: value for key, value in program.items() if key != "param_prob"}
 
 
 def _solver(program: dict[str, Any]) -> Any:

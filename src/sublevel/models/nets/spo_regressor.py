@@ -94,26 +94,26 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return self._squeezed(outputs)
 
     def _targets(self, X: Array, Y: Any) -> Targets:
-        found = numbers(Y)
+        targets = numbers(Y)
         if X.ndim == 3:
-            return found
-        if X.ndim != 4 or X.shape[2] != found.values.shape[2] or found.squeeze:
+            return targets
+        if X.ndim != 4 or X.shape[2] != targets.values.shape[2] or targets.squeeze:
             raise InvalidParameter(
                 "SPOPlusRegressor.fit(X) must be of shape (n, p), or (n, m, p) with "
                 f"costs of shape (n, m), got {X.shape[1:]} with costs of shape "
                 f"{Y.shape[1:]}."
             )
-        return replace(found, squeeze=True, own_covariates=True)
+        return replace(targets, squeeze=True, own_covariates=True)
 
     def _read(self, X: Any) -> Array:
-        found = super()._read(X)
+        covariates = super()._read(X)
         axes = 3 if self._own_covariates else 2
-        if found.ndim != axes or found.shape[-1] != self.coefs_[0].shape[-2]:
+        if covariates.ndim != axes or covariates.shape[-1] != self.coefs_[0].shape[-2]:
             raise InvalidParameter(
                 f"SPOPlusRegressor.predict(X) must have {axes} axes, the last of "
-                f"length {self.coefs_[0].shape[-2]}, got shape {found.shape}."
+                f"length {self.coefs_[0].shape[-2]}, got shape {covariates.shape}."
             )
-        return found
+        return covariates
 
     def _learn(self, fitted: Fitted, which: Any, targets: Targets) -> None:
         super()._learn(fitted, which, targets)

@@ -110,8 +110,8 @@ def _best(
     winner = np.nanargmin(losses, axis=1)
 
     def chosen(parts: list[Tensor]) -> Array:
-        found: Array = joined(parts)[np.arange(len(winner)), winner]
-        return found
+        best: Array = joined(parts)[np.arange(len(winner)), winner]
+        return best
 
     layers = [r.trained.layers for r in results]
     weights = Weights.of_layers(

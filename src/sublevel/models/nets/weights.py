@@ -32,8 +32,8 @@ def standardise(values: Array) -> Scaling:
 
     Examples
     --------
-    >>> found = standardise(np.array([[[1.0, 7.0], [3.0, 7.0]]]))
-    >>> found.center, found.unit
+    >>> scaling = standardise(np.array([[[1.0, 7.0], [3.0, 7.0]]]))
+    >>> scaling.center, scaling.unit
     (array([[[2., 7.]]]), array([[[1., 1.]]]))
     """
     rows = values.reshape(len(values), -1, values.shape[-1])

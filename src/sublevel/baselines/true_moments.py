@@ -26,13 +26,13 @@ from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian
 from ..predictions import Numbers, Outcomes, Prediction, count_rows
 from ..theory.classical import ellipsoid_radius
-from .source import SetSource, heuristic
+from .source import FittedSource, heuristic
 
 #: What is known of the noise: its radius, and what the certificate says.
 NOISES = ("subgaussian", "normal")
 
 
-class Oracle(SetSource):
+class TrueMoments(FittedSource):
     """Ellipsoids from the true conditional mean and standard deviation.
 
     Parameters
@@ -48,7 +48,7 @@ class Oracle(SetSource):
     Examples
     --------
     >>> import numpy as np
-    >>> truth = Oracle(lambda X: X, lambda X: np.ones_like(X), 0.1, noise="normal")
+    >>> truth = TrueMoments(lambda X: X, lambda X: np.ones_like(X), 0.1, noise="normal")
     >>> round(truth.radius_, 3)
     1.282
     >>> truth.predict_set(np.zeros((1, 2))).support([3.0, 4.0]).round(3)
@@ -65,7 +65,7 @@ class Oracle(SetSource):
         self.alpha = alpha
         self.noise = noise
 
-    def fit(self, X: Any, Y: Any) -> Oracle:
+    def fit(self, X: Any, Y: Any) -> TrueMoments:
         """Nothing to learn."""
         del X, Y
         return self
@@ -73,8 +73,8 @@ class Oracle(SetSource):
     @property
     def budget_(self) -> float:  # type: ignore[override]
         """The squared radius."""
-        require_level("Oracle", alpha=self.alpha)
-        require_choice("Oracle", NOISES, noise=self.noise)
+        require_level("TrueMoments", alpha=self.alpha)
+        require_choice("TrueMoments", NOISES, noise=self.noise)
         if self.noise == "subgaussian":
             return ellipsoid_radius(self.alpha) ** 2
         return float(max(norm.isf(self.alpha), 0.0)) ** 2
@@ -104,17 +104,17 @@ class Oracle(SetSource):
     def _say(self, X: Any) -> Prediction:
         return Prediction(self._ask("mean", X), self._ask("scale", X))
 
-    def _words(self, said: Any) -> tuple[Outcomes, tuple[str, ...]]:
-        outcomes = Outcomes((Numbers(said.width),))
-        return outcomes, outcomes.names([f"y{k}" for k in range(said.width)])
+    def _words(self, prediction: Any) -> tuple[Outcomes, tuple[str, ...]]:
+        outcomes = Outcomes((Numbers(prediction.width),))
+        return outcomes, outcomes.names([f"y{k}" for k in range(prediction.width)])
 
     def _ask(self, name: str, X: Any) -> Array:
         shape, function = (count_rows(X), None), getattr(self, name)
-        require_having("Oracle", "__call__", "a function of X", **{name: function})
-        found = as_matrix("Oracle", name, function(X), shape)
-        if name == "scale" and not (found > 0).all():
+        require_having("TrueMoments", "__call__", "a function of X", **{name: function})
+        values = as_matrix("TrueMoments", name, function(X), shape)
+        if name == "scale" and not (values > 0).all():
             raise InvalidParameter(
-                "Oracle(scale=...) must return standard deviations, all positive, got "
-                f"{found.min()}."
+                "TrueMoments(scale=...) must return standard deviations, all positive, got "
+                f"{values.min()}."
             )
-        return found
+        return values
