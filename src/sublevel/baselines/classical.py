@@ -18,7 +18,7 @@ from ..checks import Array, require_bool, require_choice, require_level
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian, Loss, Mahalanobis
-from ..predictions import Prediction, count_rows
+from ..predictions import Prediction, Table, count_rows
 from ..theory.classical import ellipsoid_radius
 from .source import FittedSource, heuristic, require_full_rank
 
@@ -68,7 +68,7 @@ class ClassicalEllipsoid(FittedSource):
         self.spread = spread
         self.asserted = asserted
 
-    def fit(self, X: Any, Y: Any) -> ClassicalEllipsoid:
+    def fit(self, X: Table, Y: Table) -> ClassicalEllipsoid:
         """Mean and spread of the outcomes; X only has to have as many rows."""
         require_level("ClassicalEllipsoid", alpha=self.alpha)
         require_choice("ClassicalEllipsoid", SPREADS, spread=self.spread)
@@ -89,7 +89,7 @@ class ClassicalEllipsoid(FittedSource):
         require_full_rank("ClassicalEllipsoid.fit(Y)", covariance, remedy)
         return Mahalanobis(covariance)
 
-    def _say(self, X: Any) -> Prediction:
+    def _say(self, X: Table) -> Prediction:
         n = count_rows(X)
         return Prediction(np.tile(self.mean_, (n, 1)), np.tile(self.scale_, (n, 1)))
 

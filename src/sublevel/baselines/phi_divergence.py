@@ -19,13 +19,14 @@ from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, briefly, require_choice, require_level
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, divergences
 from ..losses.base import Slots, location_of
-from ..predictions import Prediction, count_rows
+from ..predictions import Labels, Prediction, Table, count_rows
 from ..sets import KLBall, VariationBall
 from ..sets.divergence_ball import (
     BurgBall,
@@ -36,7 +37,7 @@ from ..sets.divergence_ball import (
 )
 from ..sets.phi import KL, Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi, Variation
 from ..sets.probability_ball import ProbabilityBall
-from .shapes import Shape
+from .shapes import Located, Shape
 from .source import FittedSource, heuristic
 
 
@@ -81,21 +82,23 @@ class LawGauge(Shape):
         """The function."""
         return KINDS[self.divergence].phi
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Located, outcome: npt.ArrayLike) -> Array:
         """The divergence by class."""
         return self.phi.terms(np.asarray(outcome), np.asarray(location_of(prediction)))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Located, outcome: cp.Expression) -> cp.Expression:
         """The divergence, of an outcome on the simplex."""
         return self.phi.expression(outcome, np.asarray(location_of(prediction)))
 
-    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+    def domain(
+        self, prediction: Located, outcome: cp.Expression
+    ) -> list[cp.Constraint]:
         """The simplex."""
         del prediction
         return [cp.sum(outcome) == 1, outcome >= 0]
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Located
     ) -> Epigraph:
         """Least t + sum_j q_j u phi*((v_j - t) / u) over t."""
         level, top = cp.Variable(), cp.Variable(slope.size)
@@ -104,13 +107,15 @@ class LawGauge(Shape):
         constraints = [price.value <= top, *price.constraints]
         return Epigraph(level + location_of(prediction) @ top, constraints)
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Located, budget: npt.ArrayLike) -> Slots:
         """The frequencies and the radius."""
         location = np.asarray(location_of(prediction), dtype=float)
         radius = np.broadcast_to(budget, location.shape[:-1])
         return {"location": location, "budget": radius}
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Located, budget: npt.ArrayLike, direction: npt.ArrayLike
+    ) -> Array:
         """The law of the ball that is worst, for any number of directions."""
         nominal = np.atleast_2d(location_of(prediction))
         directions = np.atleast_2d(direction)
@@ -127,7 +132,7 @@ class LawGauge(Shape):
         single = np.ndim(location_of(prediction)) == 1 and np.ndim(direction) == 1
         return laws[0] if single else laws
 
-    def region(self, prediction: Any, budget: float) -> ProbabilityBall:
+    def region(self, prediction: Located, budget: float) -> ProbabilityBall:
         """The ball."""
         return KINDS[self.divergence].ball(location_of(prediction), budget)
 
@@ -177,12 +182,12 @@ class PhiDivergence(FittedSource):
         self.alpha = alpha
         self.rule = rule
 
-    def fit(self, X: Any, Y: Any) -> PhiDivergence:
+    def fit(self, X: Table, Y: Table) -> PhiDivergence:
         """Count the scenarios; Y is one column of labels."""
         self._check()
         vectors = self._learn_outcomes(X, Y, labels=True)
-        block: Any = self.outcomes_.blocks[0]
-        if not hasattr(block, "classes") or block.width < 2:
+        block = self.outcomes_.blocks[0]
+        if not isinstance(block, Labels) or block.width < 2:
             raise InvalidParameter(
                 "PhiDivergence.fit(X, Y) needs one column of labels with at least 2 "
                 f"scenarios, got shape {np.shape(Y)} with {block.width}."
@@ -220,7 +225,7 @@ class PhiDivergence(FittedSource):
         law = self.probabilities_
         return float(derivatives.corrected_radius(self.alpha, size, law))
 
-    def _say(self, X: Any) -> Prediction:
+    def _say(self, X: Table) -> Prediction:
         return Prediction(np.tile(self.probabilities_, (count_rows(X), 1)))
 
     def _certificate(self, size: int) -> Certificate:

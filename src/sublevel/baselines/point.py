@@ -12,9 +12,10 @@ Grigas 2022). It needs the extra `sublevel[torch]`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 
 from ..checks import Array
@@ -28,6 +29,7 @@ from ..predictions import (
     AnyPrediction,
     Outcomes,
     Prediction,
+    Table,
     as_model,
     count_rows,
     frame_columns,
@@ -35,7 +37,12 @@ from ..predictions import (
     outcomes_of,
     predict,
 )
+from ..robust.contexts import index_of
 from .source import FittedSource, heuristic, require_rows
+
+if TYPE_CHECKING:
+    from ..models.nets import SPOPlusRegressor
+    from ..models.nets.oracles import Oracle
 
 
 class PointPrediction(FittedSource):
@@ -62,10 +69,10 @@ class PointPrediction(FittedSource):
     budget_ = 0.0
     _columns: tuple[str, ...] | None = None
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         self.model = model
 
-    def fit(self, X: Any, Y: Any) -> PointPrediction:
+    def fit(self, X: Table, Y: Table) -> PointPrediction:
         """Train the model; a fitted one is left alone."""
         require_rows(X, Y, "PointPrediction.fit")
         model = as_model(self.model)
@@ -87,29 +94,28 @@ class PointPrediction(FittedSource):
             note="The set is one point. A new outcome is almost surely another.",
         )
 
-    def predict_set(self, X: Any, budget: Any = None) -> SetBatch:
+    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> SetBatch:
         """The point at every row of X; at a positive budget, the ball around it."""
         self._require_fitted("predict_set")
         points, outcomes = self._ask(X)
         columns = self._columns or tuple(f"y{k}" for k in range(outcomes.columns))
         names = outcomes.names(list(columns))
         budgets = self._budgets(0.0 if budget is None else budget, count_rows(X))
-        index = X.index if hasattr(X, "iloc") else None
-        return SetBatch(self.loss_, points, budgets, outcomes, names, index)
+        return SetBatch(self.loss_, points, budgets, outcomes, names, index_of(X))
 
-    def _say(self, X: Any) -> Prediction:
+    def _say(self, X: Table) -> Prediction:
         return self._ask(X)[0]
 
-    def _ask(self, X: Any) -> tuple[Prediction, Outcomes]:
+    def _ask(self, X: Table) -> tuple[Prediction, Outcomes]:
         """The point at every row, and what its components stand for."""
-        model = getattr(self, "model_", None) or as_model(self.model)
+        model = vars(self).get("model_") or as_model(self.model)
         labels = hasattr(model, "__sklearn_tags__") and is_classifier(model)
         prediction = predict(model, X, "labels" if labels else "location")
         outcomes = replace(outcomes_of(model, prediction), column_names=self._columns)
         return _point(prediction), outcomes
 
     def _require_fitted(self, what: str) -> None:
-        if not hasattr(self, "model_") and not is_fitted(as_model(self.model)):
+        if "model_" not in vars(self) and not is_fitted(as_model(self.model)):
             raise NotCalibrated(
                 f"PointPrediction.{what} needs a trained model: call "
                 "fit(X_train, Y_train) first."
@@ -148,12 +154,17 @@ class SmartPrediction(PointPrediction):
     np.int64(0)
     """
 
-    def __init__(self, oracle: Any, rewards: bool = False, network: Any = None) -> None:
+    def __init__(
+        self,
+        oracle: Oracle,
+        rewards: bool = False,
+        network: SPOPlusRegressor | None = None,
+    ) -> None:
         self.oracle = oracle
         self.rewards = rewards
         self.network = network
 
-    def fit(self, X: Any, Y: Any) -> SmartPrediction:
+    def fit(self, X: Table, Y: Table) -> SmartPrediction:
         """Train the network."""
         from ..models.nets import SPOPlusRegressor
 
@@ -166,7 +177,7 @@ class SmartPrediction(PointPrediction):
         return self
 
     def _require_fitted(self, what: str) -> None:
-        if not hasattr(self, "model_"):
+        if "model_" not in vars(self):
             raise NotCalibrated(
                 f"SmartPrediction.{what} needs a trained network: call "
                 "fit(X_train, Y_train) first."
@@ -176,9 +187,9 @@ class SmartPrediction(PointPrediction):
 class _Signed(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A network's costs, as the rewards they stand for."""
 
-    def __init__(self, network: Any, sign: float) -> None:
+    def __init__(self, network: SPOPlusRegressor, sign: float) -> None:
         self.network, self.sign = network, sign
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """Outcomes predicted, shape (n, m)."""
         return np.asarray(self.sign * self.network.predict(X))

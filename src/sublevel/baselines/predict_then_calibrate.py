@@ -11,10 +11,17 @@ holds a share 1 - alpha of the outcomes (Sun, Liu & Li 2023). Two shapes:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
+from ..conic.program import Indices
+from ..predictions import Table
+
+if TYPE_CHECKING:
+    from ..models.rows import Regressor
+
 from abc import abstractmethod
 from dataclasses import replace
 from math import ceil
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -58,9 +65,9 @@ class PredictThenCalibrate(FittedSource):
 
     def __init__(
         self,
-        model: Any,
+        model: object,
         alpha: float = 0.1,
-        residual_model: Any = None,
+        residual_model: Regressor | None = None,
         share: float = 0.5,
         random_state: int = 0,
     ) -> None:
@@ -70,7 +77,7 @@ class PredictThenCalibrate(FittedSource):
         self.share = share
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any) -> Any:
+    def fit(self, X: Table, Y: Table) -> Self:
         """Train both models and find the factor."""
         require_level(type(self).__name__, alpha=self.alpha)
         vectors = self._learn_outcomes(X, Y)
@@ -81,7 +88,7 @@ class PredictThenCalibrate(FittedSource):
         self._calibrate(take_rows(X, third), vectors[third])
         return self
 
-    def _parts(self, X: Any, fitted: bool) -> tuple[Any, Any, Any]:
+    def _parts(self, X: Table, fitted: bool) -> tuple[Indices, Indices, Indices]:
         """Rows for the model, for the residuals and for the factor."""
         first, rest = split_rows(self, X, self.share, self.random_state)
         if fitted:
@@ -95,10 +102,10 @@ class PredictThenCalibrate(FittedSource):
         return first, second, third
 
     @abstractmethod
-    def _learn_residuals(self, X: Any, vectors: Array) -> None:
+    def _learn_residuals(self, X: Table, vectors: Array) -> None:
         """Fit the models of the residuals' size."""
 
-    def _calibrate(self, X: Any, vectors: Array) -> None:
+    def _calibrate(self, X: Table, vectors: Array) -> None:
         scores = self.loss_.score(self._say(X), vectors)
         # The least factor that holds a share 1 - alpha: no correction for the new one.
         rank = ceil(len(scores) * (1 - exact(self.alpha)))
@@ -126,7 +133,7 @@ class PredictThenCalibrate(FittedSource):
             note=note,
         )
 
-    def _location(self, X: Any) -> Array:
+    def _location(self, X: Table) -> Array:
         prediction = predict(self.model_, X, "location")
         if not isinstance(prediction, Prediction):
             raise InvalidParameter(
@@ -134,7 +141,7 @@ class PredictThenCalibrate(FittedSource):
             )
         return np.asarray(prediction.location)
 
-    def _fit_size(self, X: Any, sizes: Array) -> Any:
+    def _fit_size(self, X: Table, sizes: Array) -> _Floored:
         """A model of the quantile of nonnegative sizes, with a floor."""
         from sklearn.ensemble import GradientBoostingRegressor
 
@@ -177,11 +184,11 @@ class PredictThenCalibrateBox(PredictThenCalibrate):
 
     loss_ = Boxed()
 
-    def _learn_residuals(self, X: Any, vectors: Array) -> None:
+    def _learn_residuals(self, X: Table, vectors: Array) -> None:
         sizes = np.abs(vectors - self._location(X))
         self.residual_models_ = [self._fit_size(X, column) for column in sizes.T]
 
-    def _say(self, X: Any) -> BoxPrediction:
+    def _say(self, X: Table) -> BoxPrediction:
         sizes = [model.predict(X) for model in self.residual_models_]
         return BoxPrediction(self._location(X), np.stack(sizes, axis=1))
 
@@ -207,7 +214,7 @@ class PredictThenCalibrateEllipsoid(PredictThenCalibrate):
 
     loss_ = Ellipsoidal()
 
-    def _learn_residuals(self, X: Any, vectors: Array) -> None:
+    def _learn_residuals(self, X: Table, vectors: Array) -> None:
         residuals = vectors - self._location(X)
         size = self._fit_size(X, np.linalg.norm(residuals, axis=1))
         self.residual_models_ = [size]
@@ -217,7 +224,7 @@ class PredictThenCalibrateEllipsoid(PredictThenCalibrate):
         moments += FLOOR**2 * np.trace(moments) / len(moments) * np.eye(len(moments))
         self.root_ = np.linalg.cholesky(moments)
 
-    def _say(self, X: Any) -> EllipsoidPrediction:
+    def _say(self, X: Table) -> EllipsoidPrediction:
         size = self.residual_models_[0].predict(X)
         return EllipsoidPrediction(
             self._location(X), factor=size[:, None, None] * self.root_
@@ -227,10 +234,10 @@ class PredictThenCalibrateEllipsoid(PredictThenCalibrate):
 class _Floored:
     """A model's prediction, no less than a floor."""
 
-    def __init__(self, model: Any, floor: float) -> None:
+    def __init__(self, model: Regressor, floor: float) -> None:
         self.model, self.floor = model, floor
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """At least the floor, shape (n,)."""
         sizes = as_numbers("residual_model", "prediction", self.model.predict(X))
         return np.asarray(np.maximum(sizes, self.floor))

@@ -15,19 +15,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array
+from ..conic.program import Indices
 from ..epigraph import Epigraph, magnitude
 from ..loss_set.batch import SetBatch, is_one_row
 from ..losses import Loss
 from ..losses.base import Slots, location_of, per_row
 from ..norm_ball import aligned
-from ..predictions import Prediction
+from ..predictions import AnyPrediction, Prediction
 from ..sets import Box, Ellipsoid, UncertaintySet
+
+#: A prediction, or the bare location of one.
+Located: TypeAlias = AnyPrediction | npt.ArrayLike
 
 
 class Shape(Loss):
@@ -39,7 +44,7 @@ class Shape(Loss):
         return True
 
     @abstractmethod
-    def region(self, prediction: Any, budget: float) -> UncertaintySet:
+    def region(self, prediction: Located, budget: float) -> UncertaintySet:
         """The set of one context, as a set value."""
 
 
@@ -85,7 +90,7 @@ class BoxPrediction(Prediction):
 
     margin: Any = None
 
-    def __getitem__(self, rows: Any) -> BoxPrediction:
+    def __getitem__(self, rows: int | slice | Indices) -> BoxPrediction:
         margin = None if self.margin is None else self.margin[rows]
         return BoxPrediction(self.location[rows], self.scale[rows], margin)
 
@@ -103,30 +108,32 @@ class Boxed(Shape):
     array([ 2., -3.])
     """
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Located, outcome: npt.ArrayLike) -> Array:
         """The largest excess at its component, zero elsewhere, shape (..., m)."""
-        excess = np.abs(outcome - location_of(prediction)) - _margin(prediction)
-        share = np.maximum(excess, 0.0) / prediction.scale
+        excess = np.abs(np.asarray(outcome) - location_of(prediction)) - _margin(
+            prediction
+        )
+        share = np.maximum(excess, 0.0) / _scale(prediction)
         worst = np.argmax(share, axis=-1)[..., None]
         return np.where(np.arange(share.shape[-1]) == worst, share, 0.0)
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Located, outcome: cp.Expression) -> cp.Expression:
         """The same in CVXPY."""
         excess = cp.abs(outcome - location_of(prediction)) - _margin(prediction)
-        return cp.max(cp.multiply(1 / prediction.scale, cp.pos(excess)))
+        return cp.max(cp.multiply(1 / _scale(prediction), cp.pos(excess)))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Located
     ) -> Epigraph:
         """Location'v + margin'|v| where scale'|v| <= u, +inf elsewhere."""
         size = magnitude(slope)
         value = location_of(prediction) @ slope + _margin(prediction) @ size
-        return Epigraph(value, [prediction.scale @ size <= multiplier])
+        return Epigraph(value, [_scale(prediction) @ size <= multiplier])
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Located, budget: npt.ArrayLike) -> Slots:
         """The location, and how far the box reaches from it by component."""
         location = np.asarray(location_of(prediction), dtype=float)
-        reach = _margin(prediction) + per_row(budget) * prediction.scale
+        reach = _margin(prediction) + per_row(budget) * _scale(prediction)
         return {"location": location, "reach": np.broadcast_to(reach, location.shape)}
 
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
@@ -134,17 +141,19 @@ class Boxed(Shape):
         reach = slots["reach"] @ magnitude(direction)
         return Epigraph(slots["location"] @ direction + reach)
 
-    def narrowed(self, entries: Any) -> Boxed:
+    def narrowed(self, entries: object) -> Boxed:
         """Components are bounded one by one: a box of fewer is a box."""
         del entries
         return self
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Located, budget: npt.ArrayLike, direction: npt.ArrayLike
+    ) -> Array:
         """The corner the direction points to."""
         slots = self.slots(prediction, budget)
         return np.asarray(slots["location"] + slots["reach"] * np.sign(direction))
 
-    def region(self, prediction: Any, budget: float) -> Box:
+    def region(self, prediction: Located, budget: float) -> Box:
         """The box."""
         slots = self.slots(prediction, budget)
         return Box(
@@ -152,11 +161,19 @@ class Boxed(Shape):
         )
 
 
-def _margin(prediction: Any) -> Array:
-    margin = getattr(prediction, "margin", None)
+def _margin(prediction: Located) -> Array:
+    margin = prediction.margin if isinstance(prediction, BoxPrediction) else None
     if margin is None:
         return np.zeros_like(np.asarray(location_of(prediction), dtype=float))
     return np.asarray(margin, dtype=float)
+
+
+def _scale(prediction: Located) -> Array:
+    """The scale; that of a bare location is one."""
+    scale = prediction.scale if isinstance(prediction, Prediction) else None
+    if scale is None:
+        return np.ones_like(np.asarray(location_of(prediction), dtype=float))
+    return np.asarray(scale, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +196,7 @@ class EllipsoidPrediction(Prediction):
 
     factor: Any = None
 
-    def __getitem__(self, rows: Any) -> EllipsoidPrediction:
+    def __getitem__(self, rows: int | slice | Indices) -> EllipsoidPrediction:
         return EllipsoidPrediction(self.location[rows], factor=self.factor[rows])
 
 
@@ -197,7 +214,7 @@ class Ellipsoidal(Shape):
     array([2., 2.])
     """
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Located, outcome: npt.ArrayLike) -> Array:
         """Squares of the whitened residuals, shape (..., m)."""
         residual = np.asarray(outcome - location_of(prediction))[..., None]
         factor = np.broadcast_to(
@@ -205,20 +222,20 @@ class Ellipsoidal(Shape):
         )
         return np.asarray(np.linalg.solve(factor, residual)[..., 0] ** 2)
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Located, outcome: cp.Expression) -> cp.Expression:
         """Sum of squares of the whitened residuals."""
         residual = outcome - location_of(prediction)
         return cp.sum_squares(np.linalg.inv(_factor(prediction)) @ residual)
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Located
     ) -> Epigraph:
         """Location'v + ||factor'v||^2 / (4 u)."""
         stretched = _factor(prediction).T @ slope
         shift = location_of(prediction) @ slope
         return Epigraph(shift + cp.quad_over_lin(stretched, 4 * multiplier))
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Located, budget: npt.ArrayLike) -> Slots:
         """The location, and the transposed factor times the radius, row by row."""
         location = np.asarray(location_of(prediction), dtype=float)
         rows, columns = np.triu_indices(location.shape[-1])
@@ -235,24 +252,24 @@ class Ellipsoidal(Shape):
         """sqrt(budget)."""
         return float(np.sqrt(budget))
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Located, budget: npt.ArrayLike, direction: npt.ArrayLike
+    ) -> Array:
         """Location + radius factor factor'v / ||factor'v||."""
         factor = _factor(prediction)
         slope = np.einsum("...ij,...i->...j", factor, np.asarray(direction))
         step = np.einsum("...ij,...j->...i", factor, aligned(slope, 2))
         return np.asarray(location_of(prediction) + per_row(np.sqrt(budget)) * step)
 
-    def region(self, prediction: Any, budget: float) -> Ellipsoid:
+    def region(self, prediction: Located, budget: float) -> Ellipsoid:
         """The ellipsoid."""
         factor = _factor(prediction)
         return Ellipsoid(location_of(prediction), factor, self.radius(budget))
 
 
-def _factor(prediction: Any) -> Array:
+def _factor(prediction: Located) -> Array:
     """The factor; that of a bare location is the identity, times its scale if any."""
-    factor = getattr(prediction, "factor", None)
-    if factor is not None:
-        return np.asarray(factor, dtype=float)
-    scale = getattr(prediction, "scale", None)
-    scale = np.ones_like(location_of(prediction)) if scale is None else scale
-    return np.asarray(scale)[..., None] * np.eye(np.shape(scale)[-1])
+    if isinstance(prediction, EllipsoidPrediction) and prediction.factor is not None:
+        return np.asarray(prediction.factor, dtype=float)
+    scale = _scale(prediction)
+    return scale[..., None] * np.eye(scale.shape[-1])

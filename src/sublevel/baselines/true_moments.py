@@ -10,8 +10,10 @@ strictly sub-Gaussian ones sqrt(2 log(1 / alpha)) will do.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
+import numpy.typing as npt
 from scipy.stats import norm
 
 from ..checks import (
@@ -24,12 +26,23 @@ from ..checks import (
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian
-from ..predictions import Numbers, Outcomes, Prediction, count_rows
+from ..predictions import (
+    AnyPrediction,
+    Numbers,
+    Outcomes,
+    Prediction,
+    Table,
+    count_rows,
+)
 from ..theory.classical import ellipsoid_radius
 from .source import FittedSource, heuristic
 
 #: What is known of the noise: its radius, and what the certificate says.
 NOISES = ("subgaussian", "normal")
+
+
+#: From X of n rows to numbers of shape (n, m).
+Truth: TypeAlias = Callable[[Table], npt.ArrayLike]
 
 
 class TrueMoments(FittedSource):
@@ -58,14 +71,18 @@ class TrueMoments(FittedSource):
     loss_ = Gaussian()
 
     def __init__(
-        self, mean: Any, scale: Any, alpha: float = 0.1, noise: str = "subgaussian"
+        self,
+        mean: Truth,
+        scale: Truth,
+        alpha: float = 0.1,
+        noise: str = "subgaussian",
     ) -> None:
         self.mean = mean
         self.scale = scale
         self.alpha = alpha
         self.noise = noise
 
-    def fit(self, X: Any, Y: Any) -> TrueMoments:
+    def fit(self, X: Table, Y: Table) -> TrueMoments:
         """Nothing to learn."""
         del X, Y
         return self
@@ -101,20 +118,21 @@ class TrueMoments(FittedSource):
             reference="Bertsimas, den Hertog and Pauphilet (2021)",
         )
 
-    def _say(self, X: Any) -> Prediction:
-        return Prediction(self._ask("mean", X), self._ask("scale", X))
+    def _say(self, X: Table) -> Prediction:
+        mean, scale = _ask(X, "mean", self.mean), _ask(X, "scale", self.scale)
+        if not (scale > 0).all():
+            raise InvalidParameter(
+                "TrueMoments(scale=...) must return standard deviations, all positive, "
+                f"got {scale.min()}."
+            )
+        return Prediction(mean, scale)
 
-    def _words(self, prediction: Any) -> tuple[Outcomes, tuple[str, ...]]:
+    def _words(self, prediction: AnyPrediction) -> tuple[Outcomes, tuple[str, ...]]:
         outcomes = Outcomes((Numbers(prediction.width),))
         return outcomes, outcomes.names([f"y{k}" for k in range(prediction.width)])
 
-    def _ask(self, name: str, X: Any) -> Array:
-        shape, function = (count_rows(X), None), getattr(self, name)
-        require_having("TrueMoments", "__call__", "a function of X", **{name: function})
-        values = as_matrix("TrueMoments", name, function(X), shape)
-        if name == "scale" and not (values > 0).all():
-            raise InvalidParameter(
-                "TrueMoments(scale=...) must return standard deviations, all positive, got "
-                f"{values.min()}."
-            )
-        return values
+
+def _ask(X: Table, name: str, function: Truth) -> Array:
+    """What a function says at every row of X, checked."""
+    require_having("TrueMoments", "__call__", "a function of X", **{name: function})
+    return as_matrix("TrueMoments", name, function(X), (count_rows(X), None))

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
@@ -36,7 +35,7 @@ from scipy.stats import chi2
 from ..checks import Array, as_matrix, briefly, require_level, require_positive
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, Marginal
-from ..predictions import count_rows
+from ..predictions import Table, count_rows
 from .shapes import Boxed, BoxPrediction
 from .source import FittedSource, split_rows
 
@@ -64,15 +63,16 @@ class Bounds:
 
     def require(self, design: Array, vectors: Array, coefficients: Array) -> None:
         """Refuse data that are beyond what is asserted of them."""
+        lengths = np.linalg.norm(design, axis=1), np.linalg.norm(coefficients, axis=0)
         seen = {
-            "outcome": np.abs(vectors).max(),
-            "covariates": np.linalg.norm(design, axis=1).max(),
-            "coefficients": np.linalg.norm(coefficients, axis=0).max(),
+            "outcome": (np.abs(vectors).max(), self.outcome),
+            "covariates": (lengths[0].max(), self.covariates),
+            "coefficients": (lengths[1].max(), self.coefficients),
         }
-        for name, value in seen.items():
-            if value > getattr(self, name) * (1 + 1e-9):
+        for name, (value, most) in seen.items():
+            if value > most * (1 + 1e-9):
                 raise InvalidParameter(
-                    f"Bounds({name}={getattr(self, name):g}) must hold for the data "
+                    f"Bounds({name}={most:g}) must hold for the data "
                     f"TwoStage is fitted to, which reach {value:.4g}. Assert what is "
                     "true of every outcome and context."
                 )
@@ -154,7 +154,7 @@ class TwoStage(FittedSource):
         self.share = share
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any) -> TwoStage:
+    def fit(self, X: Table, Y: Table) -> TwoStage:
         """Least squares on one part of the rows, residuals of the other."""
         require_level("TwoStage", alpha=self.alpha, delta=self.delta)
         if not (self.bounds is None or isinstance(self.bounds, Bounds)):
@@ -195,7 +195,7 @@ class TwoStage(FittedSource):
             excess = self.bounds.excess(n, self.delta / len(variance))
             self.excess_ = np.full(len(variance), excess)
 
-    def _say(self, X: Any) -> BoxPrediction:
+    def _say(self, X: Table) -> BoxPrediction:
         return self._box(self._design(X, len(self.coefficients_) - 1))
 
     def _box(self, design: Array) -> BoxPrediction:
@@ -205,7 +205,7 @@ class TwoStage(FittedSource):
         scale = np.broadcast_to(self.scale_, location.shape)
         return BoxPrediction(location, scale, margin)
 
-    def _design(self, X: Any, width: int | None = None) -> Array:
+    def _design(self, X: Table, width: int | None = None) -> Array:
         n = count_rows(X)
         columns = as_matrix("TwoStage", "X", X, (n, width))
         return np.hstack([np.ones((n, 1)), columns])

@@ -19,19 +19,23 @@ weighted mean of the scenarios instead: the same number, with one copy.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, as_matrix, require_choice, require_having
 from ..errors import InvalidParameter
-from ..predictions import count_rows
-from ..robust import Decisions, RobustProblem, Uncertain
-from ..robust.model.uncertain import uncertain_in
+from ..predictions import Table, count_rows
+from ..robust import Decisions, Policy, RobustProblem, Uncertain
+from ..robust.contexts import index_of
+from ..robust.labelled import Outcome
+from ..robust.model.uncertain import Written, uncertain_in
 from .clairvoyant import Columns, Judged
-from .weights import Sample
+from .weights import Sample, Weights
 
+#: What the model is made of.
+Goal: TypeAlias = cp.Minimize | cp.Maximize
 #: An outcome of the model: its uncertain parameters, one after another.
 Key = tuple[Uncertain, ...]
 
@@ -61,7 +65,9 @@ class ScenarioModel:
         return np.hstack(parts)
 
 
-def scenario_model(problem: Any, count: int, constraints: str) -> ScenarioModel:
+def scenario_model(
+    problem: RobustProblem, count: int, constraints: str
+) -> ScenarioModel:
     """The model of a RobustProblem over `count` weighted scenarios.
 
     Parameters
@@ -88,15 +94,15 @@ class _Writer:
         )
         self.weights = Uncertain(count, name="weights")
         self.scenarios: Key | None = None
-        self.written: list[Any] = []
+        self.written: list[cp.Constraint] = []
 
-    def objective(self, goal: Any) -> Any:
+    def objective(self, goal: Goal) -> Goal:
         """The weighted mean of the objective."""
         if not uncertain_in(goal):
             return goal
         return type(goal)(self._average(goal.args[0], isinstance(goal, cp.Minimize)))
 
-    def add(self, constraint: Any) -> None:
+    def add(self, constraint: cp.Constraint) -> None:
         """A constraint, at every scenario or in the mean."""
         if not uncertain_in(constraint):
             self.written.append(constraint)
@@ -116,7 +122,7 @@ class _Writer:
         pairs = zip(keys, widths, ends, strict=True)
         return {key: Columns(end - width, end) for key, width, end in pairs}
 
-    def _average(self, value: Any, minimised: bool) -> Any:
+    def _average(self, value: cp.Expression, minimised: bool) -> cp.Expression:
         if _is_linear(value):
             return self._at(value, self.mean)
         each = cp.Variable(self.count, name="scenario values")
@@ -125,7 +131,7 @@ class _Writer:
             self.written.append(copy <= each[k] if minimised else copy >= each[k])
         return self.weights @ each
 
-    def _all(self) -> list[tuple[Any, ...]]:
+    def _all(self) -> list[tuple[cp.Expression, ...]]:
         """The outcomes of all scenarios: columns of one matrix for each parameter."""
         if self.scenarios is None:
             # One long parameter: a key a scenario would be looked for in every row.
@@ -139,20 +145,20 @@ class _Writer:
             for k in range(self.count)
         ]
 
-    def _at(self, part: Any, outcome: tuple[Any, ...]) -> Any:
+    def _at(self, part: Written, outcome: tuple[cp.Expression, ...]) -> Any:
         """A part of the model with another outcome in place of its own."""
         pairs = zip(self.key, outcome, strict=True)
         return part.tree_copy({id(mine): other for mine, other in pairs})
 
 
-def _is_linear(value: Any) -> bool:
+def _is_linear(value: cp.Expression) -> bool:
     """Whether an expression is linear in the outcome, whatever the decision."""
     swapped = {id(p): cp.Variable(p.shape) for p in uncertain_in(value)}
     swapped |= {id(v): cp.Parameter(v.shape) for v in value.variables()}
     return bool(value.tree_copy(swapped).is_affine())
 
 
-def _left_side(constraint: Any) -> Any:
+def _left_side(constraint: cp.Constraint) -> cp.Expression:
     """The side of an inequality that must not be positive, on average."""
     if isinstance(constraint, cp.constraints.Inequality):
         return constraint.args[0] - constraint.args[1]
@@ -164,6 +170,12 @@ def _left_side(constraint: Any) -> Any:
 
 #: What an uncertain constraint must do.
 CONSTRAINTS = ("every", "mean")
+
+
+class Weighs(Protocol):
+    """Scenarios with weights at every context."""
+
+    def sample(self, X: Table) -> Sample: ...
 
 
 class WeightedSample(Judged):
@@ -195,7 +207,9 @@ class WeightedSample(Judged):
     array([2.6, 8.8])
     """
 
-    def __init__(self, problem: Any, weights: Any, constraints: str = "every") -> None:
+    def __init__(
+        self, problem: RobustProblem, weights: Weighs, constraints: str = "every"
+    ) -> None:
         owner, model = "WeightedSample", "a RobustProblem"
         require_having(owner, "uncertainty", model, problem=problem)
         scheme = "weights with sample(X), such as sl.baselines.NearestWeights(5)"
@@ -211,10 +225,10 @@ class WeightedSample(Judged):
         self.weights = weights
         self.constraints = constraints
         # Programs by number of scenarios, which differs from batch to batch.
-        self._models: dict[int, tuple[ScenarioModel, Any]] = {}
+        self._models: dict[int, tuple[ScenarioModel, Policy]] = {}
 
     def decide(
-        self, X: Any, n_jobs: int | None = None, progress: bool = False
+        self, X: Table, n_jobs: int | None = None, progress: bool = False
     ) -> Decisions:
         """The decision at every row of X; its objective is the average cost."""
         sample = self.weights.sample(X)
@@ -228,17 +242,15 @@ class WeightedSample(Judged):
         model, policy = self._model(sample.weights.shape[1])
         table = model.table(sample)
         decisions = policy.decide(table, n_jobs=n_jobs, progress=progress)
-        index = X.index if hasattr(X, "iloc") else None
-        return self._own(decisions, index=index)
+        return self._own(decisions, index_of(X))
 
-    def _model(self, count: int) -> tuple[ScenarioModel, Any]:
+    def _model(self, count: int) -> tuple[ScenarioModel, Policy]:
         if count not in self._models:
             model = scenario_model(self.problem, count, self.constraints)
             self._models[count] = model, model.problem.compile()
         return self._models[count]
 
-    def _vectors(self, Y: Any, owner: str) -> list[Any]:
-        outcomes = getattr(self.weights, "outcomes_", None)
-        if outcomes is not None:
-            return [outcomes.encode(Y, owner)]
+    def _vectors(self, Y: Outcome, owner: str) -> list[Array]:
+        if isinstance(self.weights, Weights):
+            return [self.weights.outcomes_.encode(Y, owner)]
         return [as_matrix(owner, "Y", Y, (count_rows(Y), None))]

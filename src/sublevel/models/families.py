@@ -38,7 +38,7 @@ from sklearn.linear_model import Ridge
 from ..checks import Array
 
 
-def nix_weigend(squares: Any, variance: Any) -> Array:
+def nix_weigend(squares: Array, variance: Array) -> Array:
     """Loss of squared residuals at predicted variances, element by element.
 
     Examples

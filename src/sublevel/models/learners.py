@@ -11,6 +11,14 @@ was moved to, so only the rows to fit are moved.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ..predictions import Table
+from .rows import Predictor, Regressor, is_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -30,7 +38,7 @@ BINS = 255
 _NUMBERS = "fiu"
 
 
-def snap(X: Any, bins: int = BINS) -> Any:
+def snap(X: Table, bins: int = BINS) -> Table:
     """X with at most `bins` distinct values in each numeric column.
 
     Parameters
@@ -44,7 +52,7 @@ def snap(X: Any, bins: int = BINS) -> Any:
     >>> snap(np.array([[0.0], [0.1], [2.0], [2.2], [5.0]]), bins=3).ravel()
     array([0., 0., 2., 2., 5.])
     """
-    if hasattr(X, "isetitem"):
+    if is_frame(X):
         return _snap_frame(X, bins)
     array = np.asarray(X)
     if array.ndim != 2 or array.dtype.kind not in _NUMBERS:
@@ -65,7 +73,7 @@ def snap_column(values: Array, bins: int = BINS) -> Array:
     return np.where(np.isfinite(values), moved, values)
 
 
-def _snap_frame(X: Any, bins: int) -> Any:
+def _snap_frame(X: pd.DataFrame, bins: int) -> pd.DataFrame:
     snapped = X.copy(deep=False)
     for place, kind in enumerate(X.dtypes):
         if isinstance(kind, np.dtype) and kind.kind in _NUMBERS:
@@ -83,7 +91,7 @@ class Learned:
     out_of_fold : array of the shape of the target
     """
 
-    model: Any
+    model: Predictor
     out_of_fold: Array
 
 
@@ -115,7 +123,7 @@ class GivenModel:
     array([1.5, 1.5, 0. ])
     """
 
-    estimator: Any
+    estimator: Regressor
     sees_mean: bool = False
 
     def __str__(self) -> str:
@@ -137,18 +145,19 @@ class GivenModel:
 
     def _training(self, rows: Rows) -> Rows:
         """The rows to fit on: weighted boosting is slow unless snapped."""
-        boosted = isinstance(self.estimator, HistGradientBoostingRegressor)
-        if rows.weight is None or not boosted:
+        model = self.estimator
+        if rows.weight is None or not isinstance(model, HistGradientBoostingRegressor):
             return rows
-        return replace(rows, X=snap(rows.X, self.estimator.max_bins))
+        return replace(rows, X=snap(rows.X, model.max_bins))
 
-    def _fit(self, rows: Rows, y: Array) -> Any:
+    def _fit(self, rows: Rows, y: Array) -> Predictor:
         name = weight_name(self.estimator)
         weights = {} if name is None or rows.weight is None else {name: rows.weight}
-        return clone(self.estimator).fit(rows.X, y, **weights)
+        fitted: Predictor = clone(self.estimator).fit(rows.X, y, **weights)
+        return fitted
 
 
-def weight_name(model: Any) -> str | None:
+def weight_name(model: object) -> str | None:
     """What `fit` calls the weights of the rows; None where it has no place for them.
 
     Examples
@@ -173,7 +182,7 @@ def weight_name(model: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
 
 
-def predicts_many(model: Any) -> bool:
+def predicts_many(model: object) -> bool:
     """Whether the model says that one fit serves several outputs.
 
     Examples
@@ -187,6 +196,6 @@ def predicts_many(model: Any) -> bool:
     return tags is not None and bool(tags.target_tags.multi_output)
 
 
-def tags_of(model: Any) -> Any:
+def tags_of(model: object) -> Any:
     """The model's scikit-learn tags; None where it has none."""
     return get_tags(model) if hasattr(model, "__sklearn_tags__") else None

@@ -19,10 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ..checks import Array
-from ..predictions import count_rows
+from ..predictions import Table, count_rows
 from .families import Family, Gamma, Squared
 from .learners import Learned, snap
-from .rows import Rows
+from .rows import Predictor, RandomState, Rows, is_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Columns:
         filled = imputer.transform(numeric(rows.X))
         return cls(imputer, StandardScaler().fit(filled, sample_weight=rows.weight))
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Table) -> Array:
         return np.asarray(self.scaler.transform(self.imputer.transform(numeric(X))))
 
 
@@ -50,7 +50,7 @@ class Line:
     columns: Columns | None
     linear: Any
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """Predictions of shape (n,)."""
         if self.columns is None:
             return np.full(count_rows(X), self.linear)
@@ -80,7 +80,7 @@ def learn_line(family: Family, rows: Rows, y: Array) -> Learned:
     return Learned(line, held_out[best])
 
 
-def numeric(X: Any) -> Any:
+def numeric(X: Table) -> Table:
     """The columns a line can use: of a DataFrame the numeric ones, else all.
 
     Examples
@@ -90,10 +90,10 @@ def numeric(X: Any) -> Any:
     array([[1.],
            [2.]])
     """
-    if not hasattr(X, "select_dtypes"):
+    if not is_frame(X):
         return X
     columns = X.select_dtypes(["number", "bool"]).to_numpy(float, na_value=np.nan)
-    return columns if columns.shape[1] else np.zeros((len(X), 1))
+    return columns if columns.shape[1] else np.zeros((count_rows(X), 1))
 
 
 def _candidates(
@@ -125,15 +125,15 @@ class LineAndTrees:
     """A fitted line and the trees fitted to what it leaves, if any."""
 
     family: Family
-    line: Line
-    trees: Any
+    line: Predictor
+    trees: Predictor | None
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """Predictions of shape (n,)."""
-        straight = self.line.predict(X)
+        straight = np.asarray(self.line.predict(X))
         if self.trees is None:
             return straight
-        return self.family.join(straight, self.trees.predict(X))
+        return self.family.join(straight, np.asarray(self.trees.predict(X)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class LineThenTrees:
         model = LineAndTrees(self.family, line.model, trees)
         return Learned(model, self.family.join(line.out_of_fold, held_out))
 
-    def _trees(self, rows: Rows, left: Array) -> tuple[Any, Array]:
+    def _trees(self, rows: Rows, left: Array) -> tuple[Predictor | None, Array]:
         """Trees on all rows, or None, and what they predict out of fold."""
         count, held_out = self._grow(rows, left)
         if not count:
@@ -204,13 +204,13 @@ class LineThenTrees:
         )
 
 
-def default_mean(random_state: Any) -> LineThenTrees:
+def default_mean(random_state: RandomState) -> LineThenTrees:
     """What stands for mean=None."""
     settings = {"learning_rate": 0.2, "random_state": random_state}
     return LineThenTrees(Squared(), {**SMALL_TREES, **settings})
 
 
-def default_variance(random_state: Any) -> LineThenTrees:
+def default_variance(random_state: RandomState) -> LineThenTrees:
     """What stands for variance=None: smaller steps, for squares are noisy."""
     settings = {"learning_rate": 0.1, "random_state": random_state}
     return LineThenTrees(Gamma(), {**SMALL_TREES, **settings}, sees_mean=True)

@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.model_selection import KFold, check_cv
 
 from ..checks import Array
+from ..conic.program import Indices
 from ..errors import InvalidParameter
-from ..predictions import take_rows
+from ..predictions import Table, take_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _OWNER = "MeanVarianceRegressor"
 
+
+class Predictor(Protocol):
+    """What predicts numbers from covariates."""
+
+    def predict(self, X: Table) -> npt.ArrayLike: ...
+
+
+class Regressor(Predictor, Protocol):
+    """What scikit-learn calls a regressor."""
+
+    def fit(self, X: Table, y: npt.ArrayLike) -> Any: ...
+
+
+class Splitter(Protocol):
+    """What scikit-learn calls a splitter."""
+
+    def split(
+        self, X: Table, y: npt.ArrayLike
+    ) -> Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]: ...
+
+
+def is_frame(X: Table) -> TypeGuard[pd.DataFrame]:
+    """Whether X is a DataFrame, whose columns have types of their own."""
+    return hasattr(X, "isetitem")
+
+
+#: What scikit-learn calls a random state, or a generator.
+RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+#: A number of folds, a splitter, or (training rows, held-out rows) of each fold.
+Splits: TypeAlias = int | Splitter | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
+
 #: (training rows, held-out rows) of each fold.
-Folds = list[tuple[Any, Any]]
+Folds = list[tuple[Indices, Indices]]
 
 
-def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
+def partition(cv: Splits, X: Table, y: Array, random_state: RandomState = 0) -> Folds:
     """The folds of `cv`, checked.
 
     Parameters
@@ -47,7 +84,7 @@ def partition(cv: Any, X: Any, y: Any, random_state: Any = 0) -> Folds:
     return folds
 
 
-def _places(rows: Any) -> Any:
+def _places(rows: npt.ArrayLike) -> Indices:
     """Row numbers, from row numbers or a mask."""
     places = np.asarray(rows)
     return np.flatnonzero(places) if places.dtype == bool else places
@@ -82,15 +119,15 @@ class Rows:
     Examples
     --------
     >>> rows = Rows(np.eye(3), np.array([1.0, 1.0, 2.0]))
-    >>> rows.mean(np.array([1.0, 1.0, 4.0])), rows.take([2]).X
+    >>> rows.mean(np.array([1.0, 1.0, 4.0])), rows.take(np.array([2])).X
     (np.float64(2.5), array([[0., 0., 1.]]))
     """
 
-    X: Any
+    X: Table
     weight: Array | None = None
     folds: Folds | tuple[()] = ()
 
-    def take(self, chosen: Any) -> Rows:
+    def take(self, chosen: Indices) -> Rows:
         """The chosen rows, without folds."""
         weight = None if self.weight is None else self.weight[chosen]
         return Rows(take_rows(self.X, chosen), weight)

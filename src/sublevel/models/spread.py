@@ -14,15 +14,16 @@ out-of-fold residuals have mean square 1. Two parameters cost about 1 / n nats.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import brentq
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from ..predictions import Table
 from .learners import Learner
-from .rows import Rows
+from .rows import Predictor, Rows, is_frame
 
 MOST_POWER = 2.0
 
@@ -49,7 +50,7 @@ class Tempering:
     floor: float
     ceiling: float
 
-    def __call__(self, raw: Any) -> Array:
+    def __call__(self, raw: npt.ArrayLike) -> Array:
         believed = _believe(raw, self.floor, self.ceiling)
         return np.asarray(np.maximum(self.level * believed**self.power, self.floor))
 
@@ -94,7 +95,7 @@ def _best_power(logs: Array, squares: Array, shares: Array) -> float:
     return float(brentq(slope, 0.0, MOST_POWER, xtol=1e-12))
 
 
-def _believe(raw: Any, floor: float, ceiling: float) -> Array:
+def _believe(raw: npt.ArrayLike, floor: float, ceiling: float) -> Array:
     values = np.asarray(raw, dtype=float)
     if np.isnan(values).any():
         row = int(np.argmax(np.isnan(values)))
@@ -117,7 +118,7 @@ class Spread:
     sees_mean : bool, whether the model takes the mean as a further column
     """
 
-    model: Any
+    model: Predictor
     tempering: Tempering
     unit: float
     sees_mean: bool
@@ -127,7 +128,7 @@ class Spread:
         """The smallest variance."""
         return self.unit * self.tempering.floor
 
-    def variance(self, X: Any, mean: Array) -> Array:
+    def variance(self, X: Table, mean: Array) -> Array:
         """Variances of shape (n,), given the predicted means of shape (n,)."""
         seen = append_column(X, mean) if self.sees_mean else X
         raw = np.reshape(self.model.predict(seen), len(mean))
@@ -155,7 +156,7 @@ def learn_spread(
     return spread, unit * tempering(learned.out_of_fold)
 
 
-def append_column(X: Any, values: Array) -> Any:
+def append_column(X: Table, values: Array) -> Table:
     """X with one more column; a DataFrame stays one.
 
     Examples
@@ -164,7 +165,7 @@ def append_column(X: Any, values: Array) -> Any:
     array([[1., 2., 5.],
            [3., 4., 6.]])
     """
-    if not hasattr(X, "assign"):
+    if not is_frame(X):
         return np.column_stack([np.asarray(X), values])
     name = "predicted mean"
     while name in X.columns:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ...checks import Array, require_nonnegative
 from ...errors import InvalidParameter
+from ...predictions import Table
+from ..rows import RandomState
 from .base import NetworkEstimator, Targets, labels, numbers, row_of
 from .weights import spread
 
@@ -57,14 +60,14 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     1.0
     """
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """Predicted outcomes, of shape (n,) or (n, m) as in training."""
         return self._point(self._outputs(X))
 
     def _point(self, outputs: Array) -> Array:
         return self._squeezed(outputs)
 
-    def _targets(self, X: Array, Y: Any) -> Targets:
+    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
         del X
         return numbers(Y)
 
@@ -138,7 +141,7 @@ class GaussianNetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignor
         patience: int = 10,
         validation_fraction: float = 0.3,
         max_epochs: int = 200,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(
             hidden_units=hidden_units,
@@ -151,7 +154,7 @@ class GaussianNetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignor
         self.training = training
         self.beta = beta
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Table, return_std: bool = False) -> Any:
         """Means of shape (n,) or (n, m); with `return_std`, a pair with the spreads."""
         outputs = self._outputs(X)
         if return_std:
@@ -165,11 +168,11 @@ class GaussianNetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignor
         raw = outputs[..., outputs.shape[-1] // 2 :]
         return self._squeezed(spread(raw) * self.spread_unit_)
 
-    def _learn(self, fitted: Fitted, which: Any, targets: Targets) -> None:
+    def _learn(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
         super()._learn(fitted, which, targets)
         self.spread_unit_ = row_of(fitted.units, which)
 
-    def _targets(self, X: Array, Y: Any) -> Targets:
+    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
         del X
         return numbers(Y)
 
@@ -225,11 +228,11 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
 
     _several_outcomes = False
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Table) -> Any:
         """The likeliest class of each row, shape (n,)."""
         return self._point(self._outputs(X))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """Class probabilities, shape (n, K), in the order of `classes_`."""
         return self._chances(self._outputs(X))
 
@@ -243,7 +246,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
     def _point(self, outputs: Array) -> Any:
         return self.classes_[self._chances(outputs).argmax(axis=-1)]
 
-    def _targets(self, X: Array, Y: Any) -> Targets:
+    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
         del X
         owner = type(self).__name__
         try:
@@ -255,4 +258,4 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
     def _plan(self, targets: Targets) -> Plan:
         from .plans import label_plan
 
-        return label_plan(len(targets.classes))
+        return label_plan(targets.n_classes)

@@ -18,7 +18,7 @@ diag(curvature) Phi', once for all outputs where the curvature is the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -147,12 +147,15 @@ class DampedState:
         return self.outputs[..., rows.n_train :]
 
     def keep(self, which: Tensor) -> DampedState:
-        tensors = {
-            field.name: getattr(self, field.name)[which]
-            for field in fields(self)
-            if field.name != "layers"
-        }
-        return replace(self, layers=self.layers.keep(which), **tensors)
+        return DampedState(
+            self.layers.keep(which),
+            self.inputs[which],
+            self.outputs[which],
+            self.damping[which],
+            self.slope[which],
+            self.matrix[which],
+            self.stale[which],
+        )
 
 
 def gauss_newton(

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from ...checks import Array
 from ...errors import InvalidParameter
 from .base import LEAST_ROWS, NetworkEstimator, Targets
 from .draws import seeds_of
+from .estimators import GaussianNetworkRegressor, NetworkClassifier
 from .weights import network_outputs
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class NetworkEnsemble(Sequence[Any]):
     def __len__(self) -> int:
         return len(self.random_states)
 
-    def __getitem__(self, which: Any) -> Any:
+    def __getitem__(self, which: int | slice) -> Any:
         if isinstance(which, slice):
             return [self[i] for i in range(*which.indices(len(self)))]
         which = range(len(self))[which]
@@ -56,7 +58,7 @@ class NetworkEnsemble(Sequence[Any]):
         member.n_features_in_ = values.shape[2] if own else hidden.shape[0]
         return member
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: npt.ArrayLike, return_std: bool = False) -> Any:
         """Every network's prediction, stacked: shape (B, n) or (B, n, m).
 
         Parameters
@@ -68,22 +70,23 @@ class NetworkEnsemble(Sequence[Any]):
         outputs = self._outputs(X)
         if not return_std:
             return self._all._point(outputs)
-        self._require("_spread", "predict(return_std=True)")
+        if not isinstance(self._all, GaussianNetworkRegressor):
+            raise self._lacking("predict(return_std=True)")
         return self._all._point(outputs), self._all._spread(outputs)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: npt.ArrayLike) -> Any:
         """Every classifier's class probabilities: shape (B, n, K)."""
-        self._require("_chances", "predict_proba")
+        if not isinstance(self._all, NetworkClassifier):
+            raise self._lacking("predict_proba")
         return self._all._chances(self._outputs(X))
 
-    def _require(self, method: str, asked: str) -> None:
-        if not hasattr(self._all, method):
-            raise InvalidParameter(
-                f"NetworkEnsemble.{asked} needs networks that have it, and these are "
-                f"{type(self._all).__name__}."
-            )
+    def _lacking(self, asked: str) -> InvalidParameter:
+        return InvalidParameter(
+            f"NetworkEnsemble.{asked} needs networks that have it, and these are "
+            f"{type(self._all).__name__}."
+        )
 
-    def _outputs(self, X: Any) -> Array:
+    def _outputs(self, X: npt.ArrayLike) -> Array:
         """Outputs of all networks, shape (B, n, k) or (B, n, m, 1)."""
         covariates = read_numbers("NetworkEnsemble.predict", "X", X)
         coefs, own = self._all.coefs_, self._targets.own_covariates
@@ -103,7 +106,7 @@ class NetworkEnsemble(Sequence[Any]):
         return outputs.reshape(len(self), *rows, -1)
 
 
-def read_numbers(owner: str, name: str, value: Any) -> Array:
+def read_numbers(owner: str, name: str, value: npt.ArrayLike) -> Array:
     """A float array without NaN or infinity, of any shape."""
     try:
         array = np.asarray(value, dtype=float)
@@ -120,7 +123,10 @@ def read_numbers(owner: str, name: str, value: Any) -> Array:
 
 
 def fit_many(
-    estimator: NetworkEstimator, X: Any, Y: Any, random_states: Any = None
+    estimator: NetworkEstimator,
+    X: npt.ArrayLike,
+    Y: npt.ArrayLike,
+    random_states: Sequence[int] | None = None,
 ) -> NetworkEnsemble:
     """Train many networks at once, each on its own data and by its own stopping rule.
 
@@ -163,7 +169,9 @@ def fit_many(
     return NetworkEnsemble(template, fitted, targets, seeds)
 
 
-def _read(template: NetworkEstimator, X: Any, Y: Any) -> tuple[Array, Any]:
+def _read(
+    template: NetworkEstimator, X: npt.ArrayLike, Y: npt.ArrayLike
+) -> tuple[Array, npt.NDArray[Any]]:
     """Covariates (B or 1, N, ..., p) and outcomes (B, N, ...), checked."""
     covariates = read_numbers("fit_many", "X", X)
     outcomes = np.asarray(Y)
@@ -192,7 +200,9 @@ def _read(template: NetworkEstimator, X: Any, Y: Any) -> tuple[Array, Any]:
     return covariates, outcomes
 
 
-def _read_seeds(template: NetworkEstimator, given: Any, count: int) -> list[int]:
+def _read_seeds(
+    template: NetworkEstimator, given: Sequence[int] | None, count: int
+) -> list[int]:
     if given is None:
         return seeds_of(template.random_state, count)
     seeds = np.asarray(given)

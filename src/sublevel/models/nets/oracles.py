@@ -18,8 +18,10 @@ from typing import Any
 import cvxpy as cp
 import highspy
 import numpy as np
+import numpy.typing as npt
 
-from ...checks import Array, as_matrix
+from ...checks import Array, BoolArray, as_matrix
+from ...conic.program import Indices
 from ...errors import InvalidParameter, SolverFailed
 
 Oracle = Callable[[Array], Array]
@@ -39,7 +41,7 @@ class SimplexOracle:
            [1., 0., 0.]])
     """
 
-    def __call__(self, costs: Any) -> Array:
+    def __call__(self, costs: npt.ArrayLike) -> Array:
         rows = as_matrix("SimplexOracle", "costs", costs)
         decisions = np.zeros_like(rows)
         decisions[np.arange(len(rows)), rows.argmin(axis=1)] = 1.0
@@ -86,20 +88,20 @@ class GridPathOracle:
         """Number of edges, hence of costs."""
         return 2 * self.side * (self.side - 1)
 
-    def __call__(self, costs: Any) -> Array:
+    def __call__(self, costs: npt.ArrayLike) -> Array:
         shape = (None, self.n_edges)
         rows = as_matrix("GridPathOracle", "costs", costs, shape)
         return self._walk(self._go_east(rows))
 
-    def east(self, row: Any, column: Any) -> Any:
+    def east(self, row: int | Indices, column: int | Indices) -> Any:
         """Number of the edge that leaves a node eastwards."""
         return row * (2 * self.side - 1) + column
 
-    def south(self, row: Any, column: Any) -> Any:
+    def south(self, row: int | Indices, column: int | Indices) -> Any:
         """Number of the edge that leaves a node southwards."""
         return self.east(row, column) + self.side - 1
 
-    def _go_east(self, costs: Array) -> Any:
+    def _go_east(self, costs: Array) -> BoolArray:
         """Whether the cheapest path from a node starts eastwards: (n, side, side)."""
         last = self.side - 1
         # One row and one column beyond the grid: no way out there.
@@ -119,7 +121,7 @@ class GridPathOracle:
             to_go[:, row, column] = np.minimum(east, south)
         return choice
 
-    def _walk(self, go_east: Any) -> Array:
+    def _walk(self, go_east: BoolArray) -> Array:
         """Follow the choices from the north-west corner."""
         which = np.arange(len(go_east))
         row = np.zeros(len(go_east), dtype=int)
@@ -164,7 +166,7 @@ class ProgramOracle:
            [0.6, 0.4, 0. ]])
     """
 
-    def __init__(self, variable: Any, constraints: Sequence[Any]) -> None:
+    def __init__(self, variable: cp.Variable, constraints: Sequence[Any]) -> None:
         if not isinstance(variable, cp.Variable) or variable.ndim != 1:
             raise InvalidParameter(
                 "ProgramOracle(variable=...) must be a cp.Variable of shape (m,), got "
@@ -177,13 +179,13 @@ class ProgramOracle:
         self._program = _linear_program(problem)
         self._columns = np.flatnonzero(self._program["c"])
 
-    def __call__(self, costs: Any) -> Array:
+    def __call__(self, costs: npt.ArrayLike) -> Array:
         """Minimisers of costs of shape (n, m), row by row."""
         rows = as_matrix("ProgramOracle", "costs", costs, (None, self.size))
         solver = _solver(self._program)
         return np.array([self._decide(solver, cost) for cost in rows])
 
-    def _decide(self, solver: Any, cost: Array) -> Array:
+    def _decide(self, solver: highspy.Highs, cost: Array) -> Array:
         columns = self._columns.astype(np.int32)
         solver.changeColsCost(len(columns), columns, cost)
         solver.run()
@@ -209,7 +211,7 @@ def _linear_program(problem: cp.Problem) -> dict[str, Any]:
     return {key: value for key, value in program.items() if key != "param_prob"}
 
 
-def _solver(program: dict[str, Any]) -> Any:
+def _solver(program: dict[str, Any]) -> highspy.Highs:
     """HiGHS with the program loaded, silent, on one thread."""
     rows, columns = program["A"].shape
     matrix, infinity = program["A"].tocsc(), highspy.kHighsInf
@@ -233,13 +235,13 @@ def _solver(program: dict[str, Any]) -> Any:
     return solver
 
 
-def _bounds(given: Any, default: float, size: int) -> Array:
+def _bounds(given: npt.ArrayLike | None, default: float, size: int) -> Array:
     if given is None:
         return np.full(size, default)
     return np.where(np.isnan(given), default, np.asarray(given, dtype=float))
 
 
-def _require_whole(lp: Any, whole: list[Any], binary: list[Any]) -> None:
+def _require_whole(lp: highspy.HighsLp, whole: list[Any], binary: list[Any]) -> None:
     kinds = [highspy.HighsVarType.kContinuous] * lp.num_col_
     lower, upper = np.array(lp.col_lower_), np.array(lp.col_upper_)
     for index in np.ravel(whole).astype(int):

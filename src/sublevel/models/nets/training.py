@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -38,7 +39,7 @@ class Task:
 
     X: Array
     Y: Array
-    labels: Array | None
+    labels: npt.NDArray[np.int_] | None
     seeds: list[int]
     hidden_units: int
     n_restarts: int

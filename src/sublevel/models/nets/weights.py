@@ -6,7 +6,6 @@ Training does not depend on the units of the data, which are scaled and restored
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ class Scaling:
     center: Array
     unit: Array
 
-    def apply(self, values: Array, which: Any) -> Array:
+    def apply(self, values: Array, which: int) -> Array:
         """Scaled values (..., columns) of network `which`."""
         which = which if len(self.center) > 1 else 0
         scaled: Array = (values - self.center[which, 0]) / self.unit[which, 0]
