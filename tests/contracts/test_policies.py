@@ -14,10 +14,10 @@ from sublevel.baselines import (
     ConformalEllipsoid,
     NearestEllipsoid,
     NearestWeights,
-    Oracle,
     PointPrediction,
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
+    TrueMoments,
     TwoStage,
     WeightedSample,
 )
@@ -38,7 +38,7 @@ SOURCES = {
     "ellipsoid": PredictThenCalibrateEllipsoid(LinearRegression(), 0.1),
     "conformal": ConformalEllipsoid(LinearRegression(), 0.1),
     "two stages": TwoStage(0.1),
-    "oracle": Oracle(lambda X: 2 + X, lambda X: np.full(X.shape, 0.3), 0.1),
+    "oracle": TrueMoments(lambda X: 2 + X, lambda X: np.full(X.shape, 0.3), 0.1),
 }
 
 

@@ -13,7 +13,7 @@ Sources of sets, to be given to RobustProblem in place of a LossSet:
 | `PredictThenCalibrateEllipsoid` | ellipsoid that follows the residuals' norm         |
 | `ConformalEllipsoid`            | residual covariance, split conformal budget        |
 | `TwoStage`                      | every good linear model, and its residuals         |
-| `Oracle`                        | from the true mean and deviation                   |
+| `TrueMoments`                   | from the true mean and deviation                   |
 
 Policies of another kind: `WeightedSample`, which minimises an average over past
 outcomes weighted by `NearestWeights`, `KernelWeights` or `ForestWeights` (or by the
@@ -25,18 +25,16 @@ from .classical import ClassicalEllipsoid
 from .conformal import ConformalEllipsoid
 from .khachiyan import enclosing_ellipsoids
 from .nearest_ellipsoid import NearestEllipsoid
-from .oracle import Oracle
 from .phi_divergence import PhiDivergence
-from .point import PointPrediction
+from .point import PointPrediction, SmartPrediction
 from .predict_then_calibrate import (
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
 )
-from .smart import SmartPrediction
-from .true_law import TrueLaw
+from .true_moments import TrueMoments
 from .two_stage import Bounds, TwoStage
 from .weighted_sample import WeightedSample
-from .weights import ForestWeights, KernelWeights, NearestWeights, Sample
+from .weights import ForestWeights, KernelWeights, NearestWeights, Sample, TrueLaw
 
 __all__ = [
     "Bounds",
@@ -47,7 +45,6 @@ __all__ = [
     "KernelWeights",
     "NearestEllipsoid",
     "NearestWeights",
-    "Oracle",
     "PhiDivergence",
     "PointPrediction",
     "PredictThenCalibrateBox",
@@ -55,7 +52,18 @@ __all__ = [
     "Sample",
     "SmartPrediction",
     "TrueLaw",
+    "TrueMoments",
     "TwoStage",
     "WeightedSample",
     "enclosing_ellipsoids",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Say where a name has gone."""
+    if name == "Oracle":
+        raise AttributeError(
+            "sublevel.baselines.Oracle is named TrueMoments: Oracle is what "
+            "sublevel.robust has for sets of your own."
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,10 +18,9 @@ from ..checks import Array, require_bool, require_choice, require_level
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian, Loss, Mahalanobis
-from ..predictions import Prediction, count_rows
+from ..predictions import Prediction, Table, count_rows
 from ..theory.classical import ellipsoid_radius
-from .source import SetSource, require_full_rank
-from .wording import heuristic
+from .source import FittedSource, heuristic, require_full_rank
 
 #: How the spread of past outcomes is estimated.
 SPREADS = ("diagonal", "full")
@@ -35,7 +34,7 @@ _ASSUMPTIONS = (
 )
 
 
-class ClassicalEllipsoid(SetSource):
+class ClassicalEllipsoid(FittedSource):
     """One ellipsoid around the mean of past outcomes, the same at every context.
 
     Parameters
@@ -69,7 +68,7 @@ class ClassicalEllipsoid(SetSource):
         self.spread = spread
         self.asserted = asserted
 
-    def fit(self, X: Any, Y: Any) -> ClassicalEllipsoid:
+    def fit(self, X: Table, Y: Table) -> ClassicalEllipsoid:
         """Mean and spread of the outcomes; X only has to have as many rows."""
         require_level("ClassicalEllipsoid", alpha=self.alpha)
         require_choice("ClassicalEllipsoid", SPREADS, spread=self.spread)
@@ -90,7 +89,7 @@ class ClassicalEllipsoid(SetSource):
         require_full_rank("ClassicalEllipsoid.fit(Y)", covariance, remedy)
         return Mahalanobis(covariance)
 
-    def _say(self, X: Any) -> Prediction:
+    def _say(self, X: Table) -> Prediction:
         n = count_rows(X)
         return Prediction(np.tile(self.mean_, (n, 1)), np.tile(self.scale_, (n, 1)))
 
@@ -99,18 +98,18 @@ class ClassicalEllipsoid(SetSource):
             "The set aims at one constraint, not at the outcome: outcomes may leave "
             "the set more often."
         )
-        said: dict[str, Any] = {"event": KEPT_ON_THE_SET, "reference": _REFERENCE}
+        facts: dict[str, Any] = {"event": KEPT_ON_THE_SET, "reference": _REFERENCE}
         if self.asserted:
-            said |= {"heuristic": False, "holds": "if what was asserted is true"}
-            said |= {"assumptions": _ASSUMPTIONS, "note": note}
+            facts |= {"heuristic": False, "holds": "if what was asserted is true"}
+            facts |= {"assumptions": _ASSUMPTIONS, "note": note}
         else:
             why = (
                 " Its theorem wants independent, strictly sub-Gaussian components of "
                 "known mean and spread; nothing here checks that. Vouch for it with "
                 "asserted=True."
             )
-            said["note"] = note + why
-        return heuristic(self, self.alpha, size, **said)
+            facts["note"] = note + why
+        return heuristic(self, self.alpha, size, **facts)
 
 
 def _deviations(vectors: Array) -> Array:
@@ -120,11 +119,11 @@ def _deviations(vectors: Array) -> Array:
             "ClassicalEllipsoid.fit(Y) must have at least 2 rows to have a spread, got "
             f"{len(vectors)}."
         )
-    found = vectors.std(axis=0, ddof=1)
+    deviations = vectors.std(axis=0, ddof=1)
     varies = np.ptp(vectors, axis=0) > 0
     if not varies.all():
         raise InvalidParameter(
             "ClassicalEllipsoid.fit(Y) must vary in every column, got a constant "
             f"column {int(np.argmin(varies))}. Model it as a number."
         )
-    return np.asarray(found)
+    return np.asarray(deviations)

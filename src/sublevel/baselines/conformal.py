@@ -10,20 +10,18 @@ outcome that is tried; it is not done here.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from ..guarantees import Certificate
 from ..loss_set import LossSet
-from ..loss_set.batch import Batch
+from ..loss_set.batch import Batch, SetBatch
 from ..losses import Mahalanobis
-from ..predictions import take_rows
-from .source import SetSource, require_full_rank
-from .splitting import split_rows
+from ..predictions import AnyPrediction, Table, take_rows
+from .source import FittedSource, require_full_rank, split_rows
 
 
-class ConformalEllipsoid(SetSource):
+class ConformalEllipsoid(FittedSource):
     """Split conformal sets with the Mahalanobis distance of the residuals.
 
     Parameters
@@ -48,14 +46,18 @@ class ConformalEllipsoid(SetSource):
     """
 
     def __init__(
-        self, model: Any, alpha: float = 0.1, share: float = 0.5, random_state: int = 0
+        self,
+        model: object,
+        alpha: float = 0.1,
+        share: float = 0.5,
+        random_state: int = 0,
     ) -> None:
         self.model = model
         self.alpha = alpha
         self.share = share
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any) -> ConformalEllipsoid:
+    def fit(self, X: Table, Y: Table) -> ConformalEllipsoid:
         """Train on one part of the rows, calibrate on the other."""
         vectors = self._learn_outcomes(X, Y)
         rows, held = split_rows(self, X, self.share, self.random_state)
@@ -70,11 +72,12 @@ class ConformalEllipsoid(SetSource):
         self.certificate_: Certificate = inner.certificate_
         return self
 
-    def predict_set(self, X: Any, budget: Any = None) -> Batch:  # type: ignore[override]
+    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> Batch:  # type: ignore[override]
         """The ellipsoid at every row of X."""
         self._require_fitted("predict_set")
-        found: Batch = self.sets_.predict_set(X, budget)
-        return found
+        batch: Batch = self.sets_.predict_set(X, budget)
+        return batch
 
-    def _say(self, X: Any) -> Any:
-        return self.sets_.predict_set(X).prediction
+    def _say(self, X: Table) -> AnyPrediction:
+        batch: SetBatch = self.sets_.predict_set(X)
+        return batch.prediction

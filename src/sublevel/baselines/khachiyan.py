@@ -14,11 +14,11 @@ exact step length; M^-1 follows by rank-one updates. Many clouds are solved at o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_numbers, require_positive, require_sized
+from ..checks import Array, BoolArray, as_numbers, require_positive, require_sized
 from ..errors import InvalidParameter, SolverFailed
 
 #: Steps after which M^-1 is computed afresh, and finished clouds are put aside.
@@ -29,7 +29,9 @@ MOST_STEPS = 200_000
 TOGETHER = 500_000
 
 
-def enclosing_ellipsoids(clouds: Any, tol: float = 1e-4) -> tuple[Array, Array]:
+def enclosing_ellipsoids(
+    clouds: npt.ArrayLike, tol: float = 1e-4
+) -> tuple[Array, Array]:
     """Centres and lower-triangular factors of the smallest ellipsoids around clouds.
 
     The ellipsoid is { centre + factor z : ||z|| <= 1 }. It holds every point, and its
@@ -115,7 +117,7 @@ class _State:
     inverse: Array
     lengths: Array
 
-    def kept(self, rows: Any) -> _State:
+    def kept(self, rows: BoolArray) -> _State:
         return _State(
             self.lifted[rows],
             self.weights[rows],
@@ -135,18 +137,18 @@ def _weights(clouds: Array, gap: float) -> Array:
     """Weights whose ellipsoids are within the gap of optimal, shape (n, k)."""
     n, k, _ = clouds.shape
     lifted = np.concatenate([clouds, np.ones((n, k, 1))], axis=2)
-    found, rows = np.full((n, k), 1 / k), np.arange(n)
+    weights, rows = np.full((n, k), 1 / k), np.arange(n)
     for _ in range(0, MOST_STEPS, REFRESH):
-        state = _start(lifted[rows], found[rows])
+        state = _start(lifted[rows], weights[rows])
         for _ in range(REFRESH):
             open_rows = _excess(state) > gap
             if not open_rows.all():
-                found[rows[~open_rows]] = state.weights[~open_rows]
+                weights[rows[~open_rows]] = state.weights[~open_rows]
                 rows, state = rows[open_rows], state.kept(open_rows)
             if not rows.size:
-                return found
+                return weights
             _step(state)
-        found[rows] = state.weights
+        weights[rows] = state.weights
     raise SolverFailed(
         f"enclosing_ellipsoids(clouds) found no ellipsoid in {MOST_STEPS} steps for "
         f"{rows.size} clouds. Do their points span every dimension?"

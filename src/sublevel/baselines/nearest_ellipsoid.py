@@ -8,21 +8,20 @@ volume is zero; such a neighbourhood is thickened.
 from __future__ import annotations
 
 from math import ceil, sqrt
-from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from ..checks import Array, briefly, is_whole, require_positive
+from ..checks import Array, BoolArray, briefly, is_whole, require_positive
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
-from .ellipsoidal import Ellipsoidal, EllipsoidPrediction
+from ..predictions import Table
 from .khachiyan import enclosing_ellipsoids
-from .source import SetSource
-from .wording import heuristic
+from .shapes import Ellipsoidal, EllipsoidPrediction
+from .source import FittedSource, heuristic
 
 
-class NearestEllipsoid(SetSource):
+class NearestEllipsoid(FittedSource):
     """Minimum-volume ellipsoids around the outcomes of the nearest past contexts.
 
     Distances between contexts are Euclidean: bring covariates to one unit first.
@@ -61,7 +60,7 @@ class NearestEllipsoid(SetSource):
         self.n_neighbors = n_neighbors
         self.thickness = thickness
 
-    def fit(self, X: Any, Y: Any) -> NearestEllipsoid:
+    def fit(self, X: Table, Y: Table) -> NearestEllipsoid:
         """Remember the past contexts and their outcomes."""
         require_positive("NearestEllipsoid", thickness=self.thickness)
         self._past = self._learn_outcomes(X, Y)
@@ -74,12 +73,12 @@ class NearestEllipsoid(SetSource):
         self.certificate_ = self._certificate(n, m)
         return self
 
-    def flat(self, X: Any) -> Any:
+    def flat(self, X: Table) -> BoolArray:
         """Whether the neighbourhood of each row of X is thickened, shape (n,)."""
         self._require_fitted("flat")
         return self._is_flat(self._clouds(X))
 
-    def _say(self, X: Any) -> EllipsoidPrediction:
+    def _say(self, X: Table) -> EllipsoidPrediction:
         clouds = self._clouds(X)
         flat = self._is_flat(clouds)
         n, _, m = clouds.shape
@@ -91,12 +90,12 @@ class NearestEllipsoid(SetSource):
             location * self._unit, factor=factor * self._unit[:, None]
         )
 
-    def _clouds(self, X: Any) -> Array:
+    def _clouds(self, X: Table) -> Array:
         """Outcomes of the neighbours in standard deviations, shape (n, k, m)."""
         nearest = self._index.kneighbors(X, return_distance=False)
         return np.asarray(self._past[nearest] / self._unit)
 
-    def _is_flat(self, clouds: Array) -> Any:
+    def _is_flat(self, clouds: Array) -> BoolArray:
         if clouds.shape[1] <= clouds.shape[2]:
             return np.ones(len(clouds), dtype=bool)
         away = clouds - clouds.mean(axis=1, keepdims=True)

@@ -7,28 +7,141 @@ The uncertain parameter is the probability vector p of k scenarios, and the set 
 q the frequencies of N past outcomes (Ben-Tal et al. 2013). It holds the *law* with
 probability 1 - alpha, which is not that it holds the next outcome; covariates play no
 part. With a cost p @ cost(x) the robust decision minimises the worst expected cost.
+
+The ball is a sublevel set: its gauge is the divergence from the nominal law q, which is
+the prediction's location.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import briefly, require_choice, require_level
+from ..checks import Array, briefly, require_choice, require_level
+from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, divergences
-from ..predictions import Prediction, count_rows
+from ..losses.base import Slots, location_of
+from ..predictions import Labels, Prediction, Table, count_rows
+from ..sets import KLBall, VariationBall
+from ..sets.divergence_ball import (
+    BurgBall,
+    ChiSquareBall,
+    HellingerBall,
+    ModifiedChiSquareBall,
+    worst_laws,
+)
+from ..sets.phi import KL, Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi, Variation
 from ..sets.probability_ball import ProbabilityBall
-from .law_gauge import KINDS, LawGauge
-from .source import SetSource
-from .wording import heuristic
+from .shapes import Located, Shape
+from .source import FittedSource, heuristic
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A divergence: its function, its ball, and its derivatives for the radius."""
+
+    phi: Phi
+    ball: type[ProbabilityBall]
+    derivatives: divergences.Divergence | None
+
+
+KINDS = {
+    "kl": Kind(KL(), KLBall, divergences.KL),
+    "burg": Kind(Burg(), BurgBall, divergences.BURG),
+    "chi_square": Kind(ChiSquare(), ChiSquareBall, divergences.CHI_SQUARE),
+    "modified_chi_square": Kind(
+        ModifiedChiSquare(), ModifiedChiSquareBall, divergences.MODIFIED_CHI_SQUARE
+    ),
+    "hellinger": Kind(Hellinger(), HellingerBall, divergences.HELLINGER),
+    "variation": Kind(Variation(), VariationBall, None),
+}
+
+
+@dataclass(frozen=True)
+class LawGauge(Shape):
+    """Divergence of a law from the nominal one, the prediction's location.
+
+    Examples
+    --------
+    >>> gauge = LawGauge("modified_chi_square")
+    >>> gauge.score(np.array([0.5, 0.5]), np.array([0.8, 0.2])).round(6)
+    np.float64(0.36)
+    """
+
+    nonneg: ClassVar[bool] = True
+
+    divergence: str = "kl"
+
+    @property
+    def phi(self) -> Phi:
+        """The function."""
+        return KINDS[self.divergence].phi
+
+    def components(self, prediction: Located, outcome: npt.ArrayLike) -> Array:
+        """The divergence by class."""
+        return self.phi.terms(np.asarray(outcome), np.asarray(location_of(prediction)))
+
+    def expression(self, prediction: Located, outcome: cp.Expression) -> cp.Expression:
+        """The divergence, of an outcome on the simplex."""
+        return self.phi.expression(outcome, np.asarray(location_of(prediction)))
+
+    def domain(
+        self, prediction: Located, outcome: cp.Expression
+    ) -> list[cp.Constraint]:
+        """The simplex."""
+        del prediction
+        return [cp.sum(outcome) == 1, outcome >= 0]
+
+    def conjugate(
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Located
+    ) -> Epigraph:
+        """Least t + sum_j q_j u phi*((v_j - t) / u) over t."""
+        level, top = cp.Variable(), cp.Variable(slope.size)
+        price = self.phi.price(slope - level, multiplier)
+        # A variable above the prices: CVXPY does not know the frequencies' signs.
+        constraints = [price.value <= top, *price.constraints]
+        return Epigraph(level + location_of(prediction) @ top, constraints)
+
+    def slots(self, prediction: Located, budget: npt.ArrayLike) -> Slots:
+        """The frequencies and the radius."""
+        location = np.asarray(location_of(prediction), dtype=float)
+        radius = np.broadcast_to(budget, location.shape[:-1])
+        return {"location": location, "budget": radius}
+
+    def worst_case(
+        self, prediction: Located, budget: npt.ArrayLike, direction: npt.ArrayLike
+    ) -> Array:
+        """The law of the ball that is worst, for any number of directions."""
+        nominal = np.atleast_2d(location_of(prediction))
+        directions = np.atleast_2d(direction)
+        shape = np.broadcast_shapes(nominal.shape, directions.shape)
+        nominal = np.broadcast_to(nominal, shape)
+        directions = np.broadcast_to(directions, shape)
+        radii = np.broadcast_to(np.asarray(budget, dtype=float), shape[:1])
+        if isinstance(self.phi, Variation):
+            rows = zip(nominal, radii, directions, strict=True)
+            worst = [VariationBall(q, r).worst_case(v) for q, r, v in rows]
+            laws = np.reshape(worst, shape)
+        else:
+            laws = worst_laws(self.phi, nominal, directions, radii)
+        single = np.ndim(location_of(prediction)) == 1 and np.ndim(direction) == 1
+        return laws[0] if single else laws
+
+    def region(self, prediction: Located, budget: float) -> ProbabilityBall:
+        """The ball."""
+        return KINDS[self.divergence].ball(location_of(prediction), budget)
+
 
 #: Radii that hold at every number of outcomes.
 _EXACT = {"burg": divergences.burg_radius, "variation": divergences.variation_radius}
 
 
-class PhiDivergence(SetSource):
+class PhiDivergence(FittedSource):
     """Laws near the frequencies of past scenarios, the same at every context.
 
     Parameters
@@ -69,12 +182,12 @@ class PhiDivergence(SetSource):
         self.alpha = alpha
         self.rule = rule
 
-    def fit(self, X: Any, Y: Any) -> PhiDivergence:
+    def fit(self, X: Table, Y: Table) -> PhiDivergence:
         """Count the scenarios; Y is one column of labels."""
         self._check()
         vectors = self._learn_outcomes(X, Y, labels=True)
-        block: Any = self.outcomes_.blocks[0]
-        if not hasattr(block, "classes") or block.width < 2:
+        block = self.outcomes_.blocks[0]
+        if not isinstance(block, Labels) or block.width < 2:
             raise InvalidParameter(
                 "PhiDivergence.fit(X, Y) needs one column of labels with at least 2 "
                 f"scenarios, got shape {np.shape(Y)} with {block.width}."
@@ -95,10 +208,10 @@ class PhiDivergence(SetSource):
     def _check(self) -> None:
         require_level("PhiDivergence", alpha=self.alpha)
         require_choice("PhiDivergence", sorted(KINDS), divergence=self.divergence)
-        known = _rules(self.divergence)
-        if not (isinstance(self.rule, str) and self.rule in known):
+        rules = _rules(self.divergence)
+        if not (isinstance(self.rule, str) and self.rule in rules):
             raise InvalidParameter(
-                f"PhiDivergence(rule=...) must be one of {known} for "
+                f"PhiDivergence(rule=...) must be one of {rules} for "
                 f"{self.divergence!r}, got {briefly(self.rule)}."
             )
 
@@ -112,7 +225,7 @@ class PhiDivergence(SetSource):
         law = self.probabilities_
         return float(derivatives.corrected_radius(self.alpha, size, law))
 
-    def _say(self, X: Any) -> Prediction:
+    def _say(self, X: Table) -> Prediction:
         return Prediction(np.tile(self.probabilities_, (count_rows(X), 1)))
 
     def _certificate(self, size: int) -> Certificate:

@@ -2,16 +2,23 @@
 
 The set at X is the single outcome predicted there. Nothing protects the decision; the
 certified objective is the predicted one.
+
+Smart predict, then optimise, has predictions trained for the decisions they lead to: a
+small network predicts the costs of a linear problem and is trained by SPO+, a convex
+bound of the regret of the decision that the predicted costs call for (Elmachtoub &
+Grigas 2022). It needs the extra `sublevel[torch]`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import is_classifier
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 
+from ..checks import Array
 from ..errors import NotCalibrated
 from ..guarantees import Certificate
 from ..loss_set.batch import SetBatch
@@ -22,6 +29,7 @@ from ..predictions import (
     AnyPrediction,
     Outcomes,
     Prediction,
+    Table,
     as_model,
     count_rows,
     frame_columns,
@@ -29,11 +37,15 @@ from ..predictions import (
     outcomes_of,
     predict,
 )
-from .source import SetSource, require_rows
-from .wording import heuristic
+from ..robust.contexts import index_of
+from .source import FittedSource, heuristic, require_rows
+
+if TYPE_CHECKING:
+    from ..models.nets import SPOPlusRegressor
+    from ..models.nets.oracles import Oracle
 
 
-class PointPrediction(SetSource):
+class PointPrediction(FittedSource):
     """A model's prediction as the only outcome there is.
 
     For a classifier the point is the vector of class probabilities, which is what a
@@ -57,10 +69,10 @@ class PointPrediction(SetSource):
     budget_ = 0.0
     _columns: tuple[str, ...] | None = None
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         self.model = model
 
-    def fit(self, X: Any, Y: Any) -> PointPrediction:
+    def fit(self, X: Table, Y: Table) -> PointPrediction:
         """Train the model; a fitted one is left alone."""
         require_rows(X, Y, "PointPrediction.fit")
         model = as_model(self.model)
@@ -82,37 +94,102 @@ class PointPrediction(SetSource):
             note="The set is one point. A new outcome is almost surely another.",
         )
 
-    def predict_set(self, X: Any, budget: Any = None) -> SetBatch:
+    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> SetBatch:
         """The point at every row of X; at a positive budget, the ball around it."""
         self._require_fitted("predict_set")
-        said, outcomes = self._ask(X)
+        points, outcomes = self._ask(X)
         columns = self._columns or tuple(f"y{k}" for k in range(outcomes.columns))
         names = outcomes.names(list(columns))
         budgets = self._budgets(0.0 if budget is None else budget, count_rows(X))
-        index = X.index if hasattr(X, "iloc") else None
-        return SetBatch(self.loss_, said, budgets, outcomes, names, index)
+        return SetBatch(self.loss_, points, budgets, outcomes, names, index_of(X))
 
-    def _say(self, X: Any) -> Prediction:
+    def _say(self, X: Table) -> Prediction:
         return self._ask(X)[0]
 
-    def _ask(self, X: Any) -> tuple[Prediction, Outcomes]:
+    def _ask(self, X: Table) -> tuple[Prediction, Outcomes]:
         """The point at every row, and what its components stand for."""
-        model = getattr(self, "model_", None) or as_model(self.model)
+        model = vars(self).get("model_") or as_model(self.model)
         labels = hasattr(model, "__sklearn_tags__") and is_classifier(model)
-        said = predict(model, X, "labels" if labels else "location")
-        outcomes = replace(outcomes_of(model, said), column_names=self._columns)
-        return _point(said), outcomes
+        prediction = predict(model, X, "labels" if labels else "location")
+        outcomes = replace(outcomes_of(model, prediction), column_names=self._columns)
+        return _point(prediction), outcomes
 
     def _require_fitted(self, what: str) -> None:
-        if not hasattr(self, "model_") and not is_fitted(as_model(self.model)):
+        if "model_" not in vars(self) and not is_fitted(as_model(self.model)):
             raise NotCalibrated(
                 f"PointPrediction.{what} needs a trained model: call "
                 "fit(X_train, Y_train) first."
             )
 
 
-def _point(said: AnyPrediction) -> Prediction:
+def _point(prediction: AnyPrediction) -> Prediction:
     """Numbers as they are, probabilities side by side."""
-    if isinstance(said, Prediction):
-        return Prediction(said.location)
-    return Prediction(np.concatenate(said.probabilities, axis=1))  # type: ignore[union-attr, arg-type]
+    if isinstance(prediction, Prediction):
+        return Prediction(prediction.location)
+    return Prediction(np.concatenate(prediction.probabilities, axis=1))  # type: ignore[union-attr, arg-type]
+
+
+class SmartPrediction(PointPrediction):
+    """SPO+ predictions as the only outcome there is.
+
+    Parameters
+    ----------
+    oracle : callable
+        Maps costs of shape (n, m) to decisions of shape (n, m), each row a minimiser
+        of cost @ decision over the feasible set: `SimplexOracle()`,
+        `GridPathOracle(5)`, `ProgramOracle(x, constraints)` of
+        `sublevel.models.nets`, or your own.
+    rewards : bool, default False
+        Whether outcomes are rewards, to be maximised: the oracle sees minus them.
+    network : SPOPlusRegressor, optional
+        An untrained one, for other settings than the defaults; its oracle is used.
+
+    Examples
+    --------
+    >>> from sublevel.models.nets import SimplexOracle
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> returns = np.column_stack([X[:, 0], -X[:, 0]])
+    >>> points = SmartPrediction(SimplexOracle(), rewards=True).fit(X, returns)
+    >>> points.predict_set([[1.0, 0.0]]).bounds()[0].argmax()
+    np.int64(0)
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        rewards: bool = False,
+        network: SPOPlusRegressor | None = None,
+    ) -> None:
+        self.oracle = oracle
+        self.rewards = rewards
+        self.network = network
+
+    def fit(self, X: Table, Y: Table) -> SmartPrediction:
+        """Train the network."""
+        from ..models.nets import SPOPlusRegressor
+
+        default = SPOPlusRegressor(self.oracle, random_state=0)
+        network = default if self.network is None else clone(self.network)
+        sign = -1.0 if self.rewards else 1.0
+        costs = sign * self._learn_outcomes(X, Y)
+        self.model_ = _Signed(network.fit(X, costs), sign)
+        self._columns = frame_columns(Y)
+        return self
+
+    def _require_fitted(self, what: str) -> None:
+        if "model_" not in vars(self):
+            raise NotCalibrated(
+                f"SmartPrediction.{what} needs a trained network: call "
+                "fit(X_train, Y_train) first."
+            )
+
+
+class _Signed(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A network's costs, as the rewards they stand for."""
+
+    def __init__(self, network: SPOPlusRegressor, sign: float) -> None:
+        self.network, self.sign = network, sign
+
+    def predict(self, X: Table) -> Array:
+        """Outcomes predicted, shape (n, m)."""
+        return np.asarray(self.sign * self.network.predict(X))

@@ -11,10 +11,17 @@ holds a share 1 - alpha of the outcomes (Sun, Liu & Li 2023). Two shapes:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
+from ..conic.program import Indices
+from ..predictions import Table
+
+if TYPE_CHECKING:
+    from ..models.rows import Regressor
+
 from abc import abstractmethod
 from dataclasses import replace
 from math import ceil
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -26,16 +33,14 @@ from ..guarantees.exact import exact
 from ..loss_set.fitting import fit_model
 from ..predictions import Prediction, as_model, is_fitted, predict, take_rows
 from ..theory.classical import sun_level, sun_sample_size
-from .boxed import Boxed, BoxPrediction
-from .ellipsoidal import Ellipsoidal, EllipsoidPrediction
-from .source import SetSource
-from .splitting import split_rows
+from .shapes import Boxed, BoxPrediction, Ellipsoidal, EllipsoidPrediction
+from .source import FittedSource, split_rows
 
 #: Least quantile, as a share of the typical residual: no context has a set of nothing.
 FLOOR = 0.01
 
 
-class PredictThenCalibrate(SetSource):
+class PredictThenCalibrate(FittedSource):
     """What the box and the ellipsoid share: three parts of data, and the promise.
 
     Parameters
@@ -60,9 +65,9 @@ class PredictThenCalibrate(SetSource):
 
     def __init__(
         self,
-        model: Any,
+        model: object,
         alpha: float = 0.1,
-        residual_model: Any = None,
+        residual_model: Regressor | None = None,
         share: float = 0.5,
         random_state: int = 0,
     ) -> None:
@@ -72,7 +77,7 @@ class PredictThenCalibrate(SetSource):
         self.share = share
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any) -> Any:
+    def fit(self, X: Table, Y: Table) -> Self:
         """Train both models and find the factor."""
         require_level(type(self).__name__, alpha=self.alpha)
         vectors = self._learn_outcomes(X, Y)
@@ -83,7 +88,7 @@ class PredictThenCalibrate(SetSource):
         self._calibrate(take_rows(X, third), vectors[third])
         return self
 
-    def _parts(self, X: Any, fitted: bool) -> tuple[Any, Any, Any]:
+    def _parts(self, X: Table, fitted: bool) -> tuple[Indices, Indices, Indices]:
         """Rows for the model, for the residuals and for the factor."""
         first, rest = split_rows(self, X, self.share, self.random_state)
         if fitted:
@@ -97,10 +102,10 @@ class PredictThenCalibrate(SetSource):
         return first, second, third
 
     @abstractmethod
-    def _learn_residuals(self, X: Any, vectors: Array) -> None:
+    def _learn_residuals(self, X: Table, vectors: Array) -> None:
         """Fit the models of the residuals' size."""
 
-    def _calibrate(self, X: Any, vectors: Array) -> None:
+    def _calibrate(self, X: Table, vectors: Array) -> None:
         scores = self.loss_.score(self._say(X), vectors)
         # The least factor that holds a share 1 - alpha: no correction for the new one.
         rank = ceil(len(scores) * (1 - exact(self.alpha)))
@@ -109,7 +114,7 @@ class PredictThenCalibrate(SetSource):
 
     def _certificate(self, scores: Array, rank: int) -> Certificate:
         """What split calibration proves of this factor; theirs is in the note."""
-        found, size = Marginal().promise(scores, self.budget_), len(scores)
+        promise, size = Marginal().promise(scores, self.budget_), len(scores)
         level = Marginal().level(rank, size)
         inside = float(np.mean(scores <= self.budget_))
         note = (
@@ -119,24 +124,24 @@ class PredictThenCalibrate(SetSource):
             f"{sun_sample_size(self.alpha)} of them to say {self.alpha:g}."
         )
         return replace(
-            found,
+            promise,
             guarantee=type(self).__name__,
             alpha=level,
             rank=rank,
             minimum_sample_size=1,
-            reference=f"Sun, Liu and Li (2023); {found.reference}",
+            reference=f"Sun, Liu and Li (2023); {promise.reference}",
             note=note,
         )
 
-    def _location(self, X: Any) -> Array:
-        said = predict(self.model_, X, "location")
-        if not isinstance(said, Prediction):
+    def _location(self, X: Table) -> Array:
+        prediction = predict(self.model_, X, "location")
+        if not isinstance(prediction, Prediction):
             raise InvalidParameter(
                 f"{type(self).__name__}(model=...) must predict numbers."
             )
-        return np.asarray(said.location)
+        return np.asarray(prediction.location)
 
-    def _fit_size(self, X: Any, sizes: Array) -> Any:
+    def _fit_size(self, X: Table, sizes: Array) -> _Floored:
         """A model of the quantile of nonnegative sizes, with a floor."""
         from sklearn.ensemble import GradientBoostingRegressor
 
@@ -144,9 +149,9 @@ class PredictThenCalibrate(SetSource):
             estimator = "an estimator with fit and predict"
             name = type(self).__name__
             require_having(name, "fit", estimator, residual_model=self.residual_model)
-            found = clone(self.residual_model)
+            regressor = clone(self.residual_model)
         else:
-            found = GradientBoostingRegressor(
+            regressor = GradientBoostingRegressor(
                 loss="quantile",
                 alpha=1 - self.alpha,
                 n_estimators=50,
@@ -155,7 +160,7 @@ class PredictThenCalibrate(SetSource):
                 random_state=0,
             )
         floor = max(FLOOR * float(np.median(sizes)), 1e-300)
-        return _Floored(found.fit(X, sizes), floor)
+        return _Floored(regressor.fit(X, sizes), floor)
 
 
 class PredictThenCalibrateBox(PredictThenCalibrate):
@@ -179,11 +184,11 @@ class PredictThenCalibrateBox(PredictThenCalibrate):
 
     loss_ = Boxed()
 
-    def _learn_residuals(self, X: Any, vectors: Array) -> None:
+    def _learn_residuals(self, X: Table, vectors: Array) -> None:
         sizes = np.abs(vectors - self._location(X))
         self.residual_models_ = [self._fit_size(X, column) for column in sizes.T]
 
-    def _say(self, X: Any) -> BoxPrediction:
+    def _say(self, X: Table) -> BoxPrediction:
         sizes = [model.predict(X) for model in self.residual_models_]
         return BoxPrediction(self._location(X), np.stack(sizes, axis=1))
 
@@ -209,7 +214,7 @@ class PredictThenCalibrateEllipsoid(PredictThenCalibrate):
 
     loss_ = Ellipsoidal()
 
-    def _learn_residuals(self, X: Any, vectors: Array) -> None:
+    def _learn_residuals(self, X: Table, vectors: Array) -> None:
         residuals = vectors - self._location(X)
         size = self._fit_size(X, np.linalg.norm(residuals, axis=1))
         self.residual_models_ = [size]
@@ -219,7 +224,7 @@ class PredictThenCalibrateEllipsoid(PredictThenCalibrate):
         moments += FLOOR**2 * np.trace(moments) / len(moments) * np.eye(len(moments))
         self.root_ = np.linalg.cholesky(moments)
 
-    def _say(self, X: Any) -> EllipsoidPrediction:
+    def _say(self, X: Table) -> EllipsoidPrediction:
         size = self.residual_models_[0].predict(X)
         return EllipsoidPrediction(
             self._location(X), factor=size[:, None, None] * self.root_
@@ -229,10 +234,10 @@ class PredictThenCalibrateEllipsoid(PredictThenCalibrate):
 class _Floored:
     """A model's prediction, no less than a floor."""
 
-    def __init__(self, model: Any, floor: float) -> None:
+    def __init__(self, model: Regressor, floor: float) -> None:
         self.model, self.floor = model, floor
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """At least the floor, shape (n,)."""
-        said = as_numbers("residual_model", "prediction", self.model.predict(X))
-        return np.asarray(np.maximum(said, self.floor))
+        sizes = as_numbers("residual_model", "prediction", self.model.predict(X))
+        return np.asarray(np.maximum(sizes, self.floor))

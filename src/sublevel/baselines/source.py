@@ -8,12 +8,14 @@ LossSet has. So every method here is used, compiled, calibrated and evaluated al
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from ..checks import Array, as_numbers, briefly
+from ..checks import Array, as_generator, as_numbers, briefly, require_level
+from ..conic.program import Indices
 from ..errors import InvalidParameter, NotCalibrated
 from ..guarantees import Certificate
 from ..loss_set.batch import SetBatch
@@ -24,16 +26,18 @@ from ..predictions import (
     Labels,
     Numbers,
     Outcomes,
+    Table,
     column_names,
     count_rows,
     frame_columns,
     require_aligned,
     split_columns,
 )
-from .shaped import Shape, ShapeBatch
+from ..robust.contexts import index_of
+from .shapes import Shape, ShapeBatch
 
 
-class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
+class FittedSource(BaseEstimator, ABC):  # type: ignore[misc]
     """An estimator with a set at every context.
 
     Attributes
@@ -54,11 +58,11 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
     calibration_marks: Hashes | None = None
 
     @abstractmethod
-    def fit(self, X: Any, Y: Any) -> Any:
+    def fit(self, X: Table, Y: Table) -> Self:
         """Learn from contexts X and outcomes Y, n rows each."""
 
     @abstractmethod
-    def _say(self, X: Any) -> AnyPrediction:
+    def _say(self, X: Table) -> AnyPrediction:
         """Where the sets are, and how large, at every row of X."""
 
     @property
@@ -73,7 +77,7 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
         self._require_fitted("radius_")
         return self.loss_.radius(self.budget_)
 
-    def predict_set(self, X: Any, budget: Any = None) -> SetBatch:
+    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> SetBatch:
         """The set at every row of X.
 
         Parameters
@@ -85,26 +89,25 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
         self._require_fitted("predict_set")
         level = self.budget_ if budget is None else budget
         budgets = self._budgets(level, count_rows(X))
-        index = X.index if hasattr(X, "iloc") else None
         kind = ShapeBatch if isinstance(self.loss_, Shape) else SetBatch
-        said = self._say(X)
-        outcomes, names = self._words(said)
-        return kind(self.loss_, said, budgets, outcomes, names, index)
+        prediction = self._say(X)
+        outcomes, names = self._words(prediction)
+        return kind(self.loss_, prediction, budgets, outcomes, names, index_of(X))
 
-    def _words(self, said: AnyPrediction) -> tuple[Outcomes, tuple[str, ...]]:
+    def _words(self, prediction: AnyPrediction) -> tuple[Outcomes, tuple[str, ...]]:
         """What the components of an outcome stand for, and their names."""
-        del said
+        del prediction
         return self.outcomes_, self.names_
 
-    def _budgets(self, budget: Any, n: int) -> Array:
+    def _budgets(self, budget: npt.ArrayLike, n: int) -> Array:
         owner = f"{type(self).__name__}.predict_set"
-        found = as_numbers(owner, "budget", budget)
-        if found.shape not in ((), (n,)) or np.isnan(found).any():
+        budgets = as_numbers(owner, "budget", budget)
+        if budgets.shape not in ((), (n,)) or np.isnan(budgets).any():
             raise InvalidParameter(
                 f"{owner}(budget=...) must be a number or one for each of the {n} rows "
                 f"of X, got {briefly(budget)}."
             )
-        return np.array(np.broadcast_to(found, n))
+        return np.array(np.broadcast_to(budgets, n))
 
     def _require_fitted(self, what: str) -> None:
         if not hasattr(self, "budget_"):
@@ -113,7 +116,7 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
                 "fit(X_train, Y_train) first."
             )
 
-    def _learn_outcomes(self, X: Any, Y: Any, labels: bool = False) -> Array:
+    def _learn_outcomes(self, X: Table, Y: Table, labels: bool = False) -> Array:
         """Outcome vectors, shape (n, m); their columns are remembered."""
         owner = f"{type(self).__name__}.fit"
         require_rows(X, Y, owner)
@@ -123,7 +126,7 @@ class SetSource(BaseEstimator, ABC):  # type: ignore[misc]
         return self.outcomes_.encode(Y, owner)
 
 
-def require_rows(X: Any, Y: Any, owner: str) -> None:
+def require_rows(X: Table, Y: Table, owner: str) -> None:
     """Every context has its outcome, and there is one at least."""
     contexts, outcomes = count_rows(X), count_rows(Y)
     if contexts != outcomes or not contexts:
@@ -147,7 +150,7 @@ def require_full_rank(owner: str, covariance: Array, remedy: str) -> None:
         )
 
 
-def _distinct(labels: Any) -> Any:
+def _distinct(labels: npt.ArrayLike) -> npt.NDArray[Any]:
     try:
         return np.unique(np.asarray(labels))
     except TypeError as error:
@@ -157,7 +160,7 @@ def _distinct(labels: Any) -> Any:
         ) from error
 
 
-def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
+def read_outcomes(Y: Table, labels: bool = False) -> Outcomes:
     """How the columns of Y become vectors: numbers, or one column of labels.
 
     Examples
@@ -172,3 +175,63 @@ def read_outcomes(Y: Any, labels: bool = False) -> Outcomes:
     else:
         block = Numbers(len(columns))
     return Outcomes((block,), frame_columns(Y))
+
+
+def heuristic(
+    owner: FittedSource, alpha: float, size: int, **differing: Any
+) -> Certificate:
+    """A certificate that says no theorem backs the level.
+
+    Parameters
+    ----------
+    owner : the source of sets it is for
+    alpha : level the method aims at, 1.0 if at none
+    size : outcomes it learned from
+    differing : reference, note and whatever else differs from the defaults
+    """
+    facts: dict[str, Any] = {
+        "guarantee": type(owner).__name__,
+        "alpha": float(alpha),
+        "confidence": None,
+        "budget": float(owner.budget_),
+        "sample_size": size,
+        "minimum_sample_size": 1,
+        "rank": None,
+        "random": "The past outcomes and the new one with its context.",
+        "assumptions": (),
+        "heuristic": True,
+        "beta_law": False,
+        "holds": "as an aim, not a promise",
+    }
+    return Certificate(**{**facts, **differing})
+
+
+def split_rows(
+    owner: object, X: Table, share: float, random_state: int
+) -> tuple[Indices, Indices]:
+    """Rows to learn from and rows set aside, in random order.
+
+    Parameters
+    ----------
+    owner : who asks, for messages
+    share : part of the rows set aside, strictly between 0 and 1
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> learn, aside = split_rows(None, np.zeros((10, 1)), 0.3, 0)
+    >>> len(learn), len(aside), sorted([*learn, *aside]) == list(range(10))
+    (7, 3, True)
+    """
+    name = type(owner).__name__
+    require_level(name, share=share)
+    n = count_rows(X)
+    order = as_generator(name, random_state).permutation(n)
+    aside = round(share * n)
+    if not 0 < aside < n:
+        raise InvalidParameter(
+            f"{name}.fit(X, Y) needs rows for both parts, got {n} rows at "
+            f"share={share}."
+        )
+    return order[aside:], order[:aside]

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
@@ -36,10 +35,9 @@ from scipy.stats import chi2
 from ..checks import Array, as_matrix, briefly, require_level, require_positive
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, Marginal
-from ..predictions import count_rows
-from .boxed import Boxed, BoxPrediction
-from .source import SetSource
-from .splitting import split_rows
+from ..predictions import Table, count_rows
+from .shapes import Boxed, BoxPrediction
+from .source import FittedSource, split_rows
 
 
 @dataclass(frozen=True)
@@ -65,15 +63,16 @@ class Bounds:
 
     def require(self, design: Array, vectors: Array, coefficients: Array) -> None:
         """Refuse data that are beyond what is asserted of them."""
+        lengths = np.linalg.norm(design, axis=1), np.linalg.norm(coefficients, axis=0)
         seen = {
-            "outcome": np.abs(vectors).max(),
-            "covariates": np.linalg.norm(design, axis=1).max(),
-            "coefficients": np.linalg.norm(coefficients, axis=0).max(),
+            "outcome": (np.abs(vectors).max(), self.outcome),
+            "covariates": (lengths[0].max(), self.covariates),
+            "coefficients": (lengths[1].max(), self.coefficients),
         }
-        for name, value in seen.items():
-            if value > getattr(self, name) * (1 + 1e-9):
+        for name, (value, most) in seen.items():
+            if value > most * (1 + 1e-9):
                 raise InvalidParameter(
-                    f"Bounds({name}={getattr(self, name):g}) must hold for the data "
+                    f"Bounds({name}={most:g}) must hold for the data "
                     f"TwoStage is fitted to, which reach {value:.4g}. Assert what is "
                     "true of every outcome and context."
                 )
@@ -101,7 +100,7 @@ class Bounds:
         return 2 * (complexity + most**2 * sqrt(log(2 / delta) / (2 * n)))
 
 
-class TwoStage(SetSource):
+class TwoStage(FittedSource):
     """Boxes around a linear model, for every good model and its residuals.
 
     Parameters
@@ -155,7 +154,7 @@ class TwoStage(SetSource):
         self.share = share
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any) -> TwoStage:
+    def fit(self, X: Table, Y: Table) -> TwoStage:
         """Least squares on one part of the rows, residuals of the other."""
         require_level("TwoStage", alpha=self.alpha, delta=self.delta)
         if not (self.bounds is None or isinstance(self.bounds, Bounds)):
@@ -166,12 +165,12 @@ class TwoStage(SetSource):
         vectors, design = self._learn_outcomes(X, Y), self._design(X)
         rows, held = split_rows(self, X, self.share, self.random_state)
         self._learn_model(design[rows], vectors[rows])
-        said = self._box(design[held])
-        missed = np.abs(vectors[held] - said.location) + said.margin
+        box = self._box(design[held])
+        missed = np.abs(vectors[held] - box.location) + box.margin
         scores = np.max(missed / self.scale_, axis=1)
-        found = Marginal().calibrate(scores, self.alpha)
-        self.budget_ = found.budget
-        self.certificate_ = self._certificate(found.certificate)
+        calibration = Marginal().calibrate(scores, self.alpha)
+        self.budget_ = calibration.budget
+        self.certificate_ = self._certificate(calibration.certificate)
         return self
 
     def _learn_model(self, design: Array, vectors: Array) -> None:
@@ -196,7 +195,7 @@ class TwoStage(SetSource):
             excess = self.bounds.excess(n, self.delta / len(variance))
             self.excess_ = np.full(len(variance), excess)
 
-    def _say(self, X: Any) -> BoxPrediction:
+    def _say(self, X: Table) -> BoxPrediction:
         return self._box(self._design(X, len(self.coefficients_) - 1))
 
     def _box(self, design: Array) -> BoxPrediction:
@@ -206,12 +205,12 @@ class TwoStage(SetSource):
         scale = np.broadcast_to(self.scale_, location.shape)
         return BoxPrediction(location, scale, margin)
 
-    def _design(self, X: Any, width: int | None = None) -> Array:
+    def _design(self, X: Table, width: int | None = None) -> Array:
         n = count_rows(X)
         columns = as_matrix("TwoStage", "X", X, (n, width))
         return np.hstack([np.ones((n, 1)), columns])
 
-    def _certificate(self, found: Certificate) -> Certificate:
+    def _certificate(self, conformal: Certificate) -> Certificate:
         if self.bounds is None:
             stage = (
                 "the excess of a normal-theory confidence region, a heuristic: give "
@@ -227,9 +226,9 @@ class TwoStage(SetSource):
             "holds the split conformal box of the fitted model."
         )
         return replace(
-            found,
+            conformal,
             guarantee="TwoStage",
             beta_law=False,
-            reference=f"Tulabandhula and Rudin (2014); {found.reference}",
-            note=" ".join(part for part in (found.note, note) if part),
+            reference=f"Tulabandhula and Rudin (2014); {conformal.reference}",
+            note=" ".join(part for part in (conformal.note, note) if part),
         )

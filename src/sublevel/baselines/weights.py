@@ -7,6 +7,7 @@ Each scheme says how much every past outcome counts at a context:
     forest    mean over trees of 1 / leaf size, in the same leaf
 
 All give `Sample` values: weights and outcomes of a fixed number of scenarios a context.
+So does the truth, for the policy that knows the law of the outcome.
 """
 
 from __future__ import annotations
@@ -15,23 +16,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
 
 from ..checks import (
     Array,
+    as_generator,
+    as_numbers,
     briefly,
     is_whole,
     require_choice,
     require_having,
     require_positive,
 )
+from ..conic.program import Indices
 from ..errors import InvalidParameter, NotCalibrated
-from ..predictions import Outcomes, column_names, count_rows
+from ..guarantees.exact import require_whole
+from ..predictions import Outcomes, Table, column_names, count_rows
 from .source import read_outcomes, require_rows
 
 #: Kernels of a distance in units of the bandwidth, up to a factor.
@@ -69,7 +75,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     outcomes_: Outcomes
     names_: tuple[str, ...]
 
-    def fit(self, X: Any, Y: Any) -> Any:
+    def fit(self, X: Table, Y: Table) -> Self:
         """Remember past contexts and outcomes: numbers, or one column of labels."""
         owner = f"{type(self).__name__}.fit"
         require_rows(X, Y, owner)
@@ -79,9 +85,9 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         self._learn(X)
         return self
 
-    def sample(self, X: Any) -> Sample:
+    def sample(self, X: Table) -> Sample:
         """Weighted scenarios at every row of X."""
-        if not hasattr(self, "_past"):
+        if "_past" not in vars(self):
             raise NotCalibrated(
                 f"{type(self).__name__}.sample(X) needs past outcomes: call "
                 "fit(X_train, Y_train) first."
@@ -91,11 +97,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return _packed(sp.csr_array(self._weigh(X)), self._past)
 
     @abstractmethod
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Table) -> None:
         """Prepare for questions about contexts."""
 
     @abstractmethod
-    def _weigh(self, X: Any) -> Any:
+    def _weigh(self, X: Table) -> sp.csr_array:
         """Weights of all past outcomes at every row of X, shape (n, N), sparse."""
 
 
@@ -120,7 +126,7 @@ class NearestWeights(Weights):
     def __init__(self, n_neighbors: int | None = None) -> None:
         self.n_neighbors = n_neighbors
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Table) -> None:
         n, k = len(self._past), self.n_neighbors
         if k is None:
             k = ceil(sqrt(n))
@@ -132,7 +138,7 @@ class NearestWeights(Weights):
         self.n_neighbors_ = int(k)
         self._index = NearestNeighbors(n_neighbors=self.n_neighbors_).fit(X)
 
-    def _weigh(self, X: Any) -> Any:
+    def _weigh(self, X: Table) -> sp.csr_array:
         return self._index.kneighbors_graph(X) / self.n_neighbors_
 
 
@@ -161,7 +167,7 @@ class KernelWeights(Weights):
         self.bandwidth = bandwidth
         self.kernel = kernel
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Table) -> None:
         require_choice("KernelWeights", sorted(KERNELS), kernel=self.kernel)
         n = len(self._past)
         self._index = NearestNeighbors(n_neighbors=1).fit(X)
@@ -173,18 +179,26 @@ class KernelWeights(Weights):
             require_positive("KernelWeights", bandwidth=self.bandwidth)
             self.bandwidth_ = float(self.bandwidth)
 
-    def _weigh(self, X: Any) -> Any:
+    def _weigh(self, X: Table) -> sp.csr_array:
         n = len(self._past)
         distance, where = self._index.kneighbors(X, n)
-        found = KERNELS[self.kernel](distance / self.bandwidth_)
-        lost = found.sum(axis=1) <= 0
-        found[lost, 0] = 1.0
-        found = found / found.sum(axis=1, keepdims=True)
+        weight = KERNELS[self.kernel](distance / self.bandwidth_)
+        lost = weight.sum(axis=1) <= 0
+        weight[lost, 0] = 1.0
+        weight = weight / weight.sum(axis=1, keepdims=True)
         rows = np.repeat(np.arange(len(where)), n)
         shape = (len(where), n)
-        weights = sp.csr_array((found.ravel(), (rows, where.ravel())), shape=shape)
+        weights = sp.csr_array((weight.ravel(), (rows, where.ravel())), shape=shape)
         weights.eliminate_zeros()
         return weights
+
+
+class Forest(Protocol):
+    """Trees that say in which leaf a context is."""
+
+    def fit(self, X: Table, y: npt.ArrayLike) -> Any: ...
+
+    def apply(self, X: Table) -> npt.ArrayLike: ...
 
 
 class ForestWeights(Weights):
@@ -206,10 +220,10 @@ class ForestWeights(Weights):
     array([1., 5.])
     """
 
-    def __init__(self, forest: Any = None) -> None:
+    def __init__(self, forest: Forest | None = None) -> None:
         self.forest = forest
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Table) -> None:
         from sklearn.ensemble import RandomForestRegressor
 
         if self.forest is not None:
@@ -221,7 +235,7 @@ class ForestWeights(Weights):
         self.forest_ = model.fit(X, past if past.shape[1] > 1 else past[:, 0])
         self._leaves = _numbered(self.forest_.apply(X))
 
-    def _weigh(self, X: Any) -> Any:
+    def _weigh(self, X: Table) -> sp.csr_array:
         leaves = _numbered(self.forest_.apply(X))
         width = 1 + max(int(self._leaves.max()), int(leaves.max()))
         past, new = _members(self._leaves, width), _members(leaves, width)
@@ -230,14 +244,14 @@ class ForestWeights(Weights):
         return new @ share @ past.T / self._leaves.shape[1]
 
 
-def _numbered(leaves: Any) -> Any:
+def _numbered(leaves: npt.ArrayLike) -> Indices:
     """Leaves of all trees with different numbers, shape (n, trees)."""
-    found = np.asarray(leaves, dtype=np.int64)
-    trees = found.shape[1]
-    return found * trees + np.arange(trees)
+    numbers = np.asarray(leaves, dtype=np.int64)
+    trees = numbers.shape[1]
+    return np.asarray(numbers * trees + np.arange(trees))
 
 
-def _members(leaves: Any, width: int) -> Any:
+def _members(leaves: Indices, width: int) -> sp.csr_array:
     """Which context is in which leaf, sparse, shape (n, leaves)."""
     n, trees = leaves.shape
     rows = np.repeat(np.arange(n), trees)
@@ -245,7 +259,7 @@ def _members(leaves: Any, width: int) -> Any:
     return sp.csr_array((ones, (rows, leaves.ravel())), shape=(n, width))
 
 
-def _packed(weights: Any, past: Array) -> Sample:
+def _packed(weights: sp.csr_array, past: Array) -> Sample:
     """The positive weights of each row side by side, the rest filled up with zeros."""
     weights = sp.csr_array(weights)
     weights.eliminate_zeros()
@@ -253,7 +267,56 @@ def _packed(weights: Any, past: Array) -> Sample:
     counts = np.diff(weights.indptr)
     place = np.arange(int(counts.max()))
     filled = place < counts[:, None]
-    # Places left over repeat the first scenario, at weight zero.
+    # Indices left over repeat the first scenario, at weight zero.
     at = weights.indptr[:-1, None] + np.where(filled, place, 0)
     chosen = np.where(filled, weights.data[at], 0.0)
     return Sample(chosen, past[weights.indices[at]])
+
+
+@dataclass(frozen=True)
+class TrueLaw:
+    """Equally weighted draws from the true conditional law.
+
+    `WeightedSample(problem, TrueLaw(draw, 1000))` decides what is best on average, as
+    closely as the number of draws allows.
+
+    Parameters
+    ----------
+    draw : callable
+        draw(X, size, rng) returns outcomes of shape (n, size, m).
+    size : int
+        Draws at each context.
+    random_state : int
+        Seed.
+
+    Examples
+    --------
+    >>> law = TrueLaw(lambda X, size, rng: rng.normal(size=(len(X), size, 1)), 500)
+    >>> sample = law.sample(np.zeros((2, 1)))
+    >>> sample.weights.shape, bool(np.abs(sample.mean).max() < 0.2)
+    ((2, 500), True)
+    """
+
+    draw: Callable[[Table, int, np.random.Generator], npt.ArrayLike]
+    size: int = 200
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        require_whole("TrueLaw", least=1, size=self.size)
+        require_having("TrueLaw", "__call__", "a function", draw=self.draw)
+
+    def sample(self, X: Table) -> Sample:
+        """Draws at every row of X."""
+        rng = as_generator("TrueLaw", self.random_state)
+        outcomes = as_numbers("TrueLaw", "draw", self.draw(X, self.size, rng))
+        n = count_rows(X)
+        if outcomes.ndim != 3 or outcomes.shape[:2] != (n, self.size):
+            raise InvalidParameter(
+                f"TrueLaw(draw=...) must return outcomes of shape ({n}, {self.size}, "
+                f"m), got {outcomes.shape}."
+            )
+        if not np.isfinite(outcomes).all():
+            raise InvalidParameter(
+                "TrueLaw(draw=...) must return finite outcomes, got nan or infinity."
+            )
+        return Sample(np.full((n, self.size), 1 / self.size), outcomes)

@@ -71,11 +71,13 @@ class Solved(NamedTuple):
     ----------
     status : "optimal", "infeasible", "unbounded" or "solver_failed"
     value, bound : of the objective, and of the dual; nan where there is none
+    resolution : objectives nearer than this cannot be told apart
     """
 
     status: str
     value: float
     bound: float
+    resolution: float = 0.0
 
 
 def solve_by_cones(problem: cp.Problem) -> Solved:
@@ -102,7 +104,9 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
                 entries = np.asarray(program.variables[variable.id] @ x)
                 variable.save_value(entries.reshape(variable.shape, order="F"))
             bound = np.nan if solved.bound is None else float(solved.bound[0])
-            return Solved(status, float(solved.objective[0]), bound)
+            finest = solved.resolution
+            resolution = 0.0 if finest is None else float(finest[0])
+            return Solved(status, float(solved.objective[0]), bound, resolution)
         if status == before != "solver_failed":
             # That there is no solution is believed when it is said twice.
             break

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array
+from ..predictions import Table
+from .families import nix_weigend
 from .learners import Learner
-from .nix_weigend import nix_weigend
-from .rows import Rows
+from .rows import Predictor, Rows
 from .spread import Spread, learn_spread
 
 
@@ -27,17 +28,17 @@ class Pair:
     n_refits : int, refits kept
     """
 
-    mean: Any
+    mean: Predictor
     spreads: tuple[Spread, ...]
     variance: Array
     losses: tuple[float, ...]
     n_refits: int = 0
 
-    def predict_mean(self, X: Any) -> Array:
+    def predict_mean(self, X: Table) -> Array:
         """Means of shape (n, b)."""
         return _columns(self.mean.predict(X), len(self.spreads))
 
-    def predict(self, X: Any) -> tuple[Array, Array]:
+    def predict(self, X: Table) -> tuple[Array, Array]:
         """Means and standard deviations, each of shape (n, b)."""
         mean = self.predict_mean(X)
         parts = [part.variance(X, mean[:, j]) for j, part in enumerate(self.spreads)]
@@ -78,11 +79,11 @@ class Alternation:
         target = Y[:, 0] if width == 1 else Y
         learned = self.mean.learn(replace(rows, weight=weight), target)
         mean = _columns(learned.out_of_fold, width)
-        found = [
+        pairs = [
             learn_spread(self.variance, rows, Y[:, j], mean[:, j], self.floor)
             for j in range(width)
         ]
-        spreads, held_out = zip(*found, strict=True)
+        spreads, held_out = zip(*pairs, strict=True)
         variance = np.stack(held_out, axis=1)
         nats = 0.5 * np.mean(rows.mean(nix_weigend((Y - mean) ** 2, variance)))
         return Pair(learned.model, spreads, variance, (float(nats),))
@@ -95,5 +96,5 @@ def _precision(variance: Array, rows: Rows) -> Array:
     return relative if rows.weight is None else relative * rows.weight
 
 
-def _columns(values: Any, width: int) -> Array:
+def _columns(values: npt.ArrayLike, width: int) -> Array:
     return np.asarray(values, dtype=float).reshape(-1, width)

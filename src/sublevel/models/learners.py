@@ -1,6 +1,23 @@
-"""Learning a target honestly: every row is also predicted by a model without it."""
+"""Learning a target honestly: every row is also predicted by a model without it.
+
+Boosted trees on weighted rows are given columns with few distinct values. Histogram
+trees see a column only through its bins, at most 255. From scikit-learn 1.9 on the bins
+of weighted rows are weighted quantiles, which take longer than the trees themselves. A
+column that has no more values than there are bins needs no quantiles: a bin ends
+half-way between two values. So the values are first moved to the nearest of 255 order
+statistics. Trees fitted to these give every raw value the prediction of the value it
+was moved to, so only the rows to fit are moved.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..predictions import Table
+from .rows import Predictor, Regressor, is_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -16,7 +33,52 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..checks import Array
 from .rows import Rows
-from .snapping import snap
+
+BINS = 255
+_NUMBERS = "fiu"
+
+
+def snap(X: Table, bins: int = BINS) -> Table:
+    """X with at most `bins` distinct values in each numeric column.
+
+    Parameters
+    ----------
+    X : DataFrame, or array of shape (n, p)
+        Columns that are not numbers stay as they are; so do missing values.
+    bins : int
+
+    Examples
+    --------
+    >>> snap(np.array([[0.0], [0.1], [2.0], [2.2], [5.0]]), bins=3).ravel()
+    array([0., 0., 2., 2., 5.])
+    """
+    if is_frame(X):
+        return _snap_frame(X, bins)
+    array = np.asarray(X)
+    if array.ndim != 2 or array.dtype.kind not in _NUMBERS:
+        return X
+    return np.column_stack([snap_column(column, bins) for column in array.T])
+
+
+def snap_column(values: Array, bins: int = BINS) -> Array:
+    """Values moved to the nearest of `bins` order statistics, extremes included."""
+    ordered = np.sort(values[np.isfinite(values)])
+    distinct = np.unique(ordered)
+    if len(distinct) <= bins:
+        return values
+    picked = np.linspace(0, len(ordered) - 1, bins).round().astype(int)
+    grid = np.unique(ordered[picked])
+    ends = grid[:-1] + np.diff(grid) / 2
+    moved = grid[np.searchsorted(ends, values)]
+    return np.where(np.isfinite(values), moved, values)
+
+
+def _snap_frame(X: pd.DataFrame, bins: int) -> pd.DataFrame:
+    snapped = X.copy(deep=False)
+    for place, kind in enumerate(X.dtypes):
+        if isinstance(kind, np.dtype) and kind.kind in _NUMBERS:
+            snapped.isetitem(place, snap_column(X.iloc[:, place].to_numpy(), bins))
+    return snapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +91,7 @@ class Learned:
     out_of_fold : array of the shape of the target
     """
 
-    model: Any
+    model: Predictor
     out_of_fold: Array
 
 
@@ -61,7 +123,7 @@ class GivenModel:
     array([1.5, 1.5, 0. ])
     """
 
-    estimator: Any
+    estimator: Regressor
     sees_mean: bool = False
 
     def __str__(self) -> str:
@@ -77,24 +139,25 @@ class GivenModel:
         held_out, training = np.empty(y.shape), self._training(rows)
         for train, held in rows.folds:
             part = self._fit(training.take(train), y[train])
-            found = part.predict(rows.take(held).X)
-            held_out[held] = np.reshape(found, held_out[held].shape)
+            predicted = part.predict(rows.take(held).X)
+            held_out[held] = np.reshape(predicted, held_out[held].shape)
         return Learned(self._fit(training, y), held_out)
 
     def _training(self, rows: Rows) -> Rows:
         """The rows to fit on: weighted boosting is slow unless snapped."""
-        boosted = isinstance(self.estimator, HistGradientBoostingRegressor)
-        if rows.weight is None or not boosted:
+        model = self.estimator
+        if rows.weight is None or not isinstance(model, HistGradientBoostingRegressor):
             return rows
-        return replace(rows, X=snap(rows.X, self.estimator.max_bins))
+        return replace(rows, X=snap(rows.X, model.max_bins))
 
-    def _fit(self, rows: Rows, y: Array) -> Any:
+    def _fit(self, rows: Rows, y: Array) -> Predictor:
         name = weight_name(self.estimator)
         weights = {} if name is None or rows.weight is None else {name: rows.weight}
-        return clone(self.estimator).fit(rows.X, y, **weights)
+        fitted: Predictor = clone(self.estimator).fit(rows.X, y, **weights)
+        return fitted
 
 
-def weight_name(model: Any) -> str | None:
+def weight_name(model: object) -> str | None:
     """What `fit` calls the weights of the rows; None where it has no place for them.
 
     Examples
@@ -112,14 +175,14 @@ def weight_name(model: Any) -> str | None:
         return "sample_weight" if asked else None
     if isinstance(model, Pipeline):
         step, last = model.steps[-1]
-        found = weight_name(last)
-        return found and f"{step}__{found}"
+        inner_name = weight_name(last)
+        return inner_name and f"{step}__{inner_name}"
     if hands_on:
         return weight_name(inner)
     return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
 
 
-def predicts_many(model: Any) -> bool:
+def predicts_many(model: object) -> bool:
     """Whether the model says that one fit serves several outputs.
 
     Examples
@@ -133,6 +196,6 @@ def predicts_many(model: Any) -> bool:
     return tags is not None and bool(tags.target_tags.multi_output)
 
 
-def tags_of(model: Any) -> Any:
+def tags_of(model: object) -> Any:
     """The model's scikit-learn tags; None where it has none."""
     return get_tags(model) if hasattr(model, "__sklearn_tags__") else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
@@ -24,11 +25,11 @@ from ..checks import (
     require_sized,
 )
 from ..errors import InvalidParameter
+from ..predictions import Table
 from .alternating import Alternation
-from .folds import partition
 from .learners import GivenModel, predicts_many, tags_of
 from .line_then_trees import default_mean, default_variance
-from .rows import Rows
+from .rows import RandomState, Regressor, Rows, Splits, partition
 
 _OWNER = "MeanVarianceRegressor"
 
@@ -95,14 +96,14 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     def __init__(
         self,
-        mean: Any = None,
-        variance: Any = None,
+        mean: Regressor | None = None,
+        variance: Regressor | None = None,
         *,
-        cv: Any = 5,
+        cv: Splits = 5,
         max_refits: int = 1,
         tol: float = 1e-3,
         floor: float = 1e-4,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.mean = mean
         self.variance = variance
@@ -112,7 +113,9 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.floor = floor
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MeanVarianceRegressor:
+    def fit(
+        self, X: Table, y: Table, sample_weight: npt.ArrayLike | None = None
+    ) -> MeanVarianceRegressor:
         """Fit mean and variance.
 
         Parameters
@@ -128,14 +131,14 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         weight = _weights(sample_weight, turns, len(Y))
         folds = partition(self.cv, X, Y, self.random_state)
         validate_data(self, X, skip_check_array=True)
-        rows = Rows(X if hasattr(X, "shape") else np.asarray(X), weight, folds)
+        rows = Rows(_with_shape(X), weight, folds)
         together = self.mean is not None and predicts_many(self.mean)
         blocks = [Y] if together else np.split(Y, Y.shape[1], axis=1)
         self._pairs = [turns.fit(rows, block) for block in blocks]
         self._describe()
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Table, return_std: bool = False) -> Any:
         """Predicted means and, if asked, standard deviations.
 
         Parameters
@@ -187,7 +190,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         )
         return Alternation(mean, variance, self.floor, self.max_refits, self.tol)
 
-    def _require_dense(self, X: Any) -> None:
+    def _require_dense(self, X: Table) -> None:
         if issparse(X) and (self.mean is None or self.variance is None):
             raise InvalidParameter(
                 f"{_OWNER} with a default model needs dense X, got a sparse matrix. "
@@ -204,7 +207,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.n_refits_ = [pair.n_refits for pair in self._pairs]
 
 
-def _outcomes(X: Any, y: Any) -> Array:
+def _outcomes(X: Table, y: Table | None) -> Array:
     """Outcomes of shape (n, m)."""
     if y is None:
         raise InvalidParameter(
@@ -217,7 +220,9 @@ def _outcomes(X: Any, y: Any) -> Array:
     return np.asarray(values.reshape(len(values), -1))
 
 
-def _weights(sample_weight: Any, turns: Alternation, n: int) -> Array | None:
+def _weights(
+    sample_weight: npt.ArrayLike | None, turns: Alternation, n: int
+) -> Array | None:
     """Weights of shape (n,), if both models take them."""
     if sample_weight is None:
         return None
@@ -237,8 +242,13 @@ def _weights(sample_weight: Any, turns: Alternation, n: int) -> Array | None:
     return weight
 
 
-def _require_table(X: Any) -> None:
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+def _with_shape(X: Table) -> Any:
+    """X as it came, or a list as an array."""
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _require_table(X: Table) -> None:
+    shape = _with_shape(X).shape
     if len(shape) == 1:
         raise InvalidParameter(
             f"{_OWNER}.predict(X) must be of shape (n, p), got {shape}. Reshape "
@@ -248,5 +258,5 @@ def _require_table(X: Any) -> None:
 
 def _side_by_side(parts: list[Array]) -> Array:
     """Columns together; a single one as a vector, as a Gaussian process gives it."""
-    found = np.concatenate(parts, axis=1)
-    return found[:, 0] if found.shape[1] == 1 else found
+    together = np.concatenate(parts, axis=1)
+    return together[:, 0] if together.shape[1] == 1 else together

@@ -1,15 +1,109 @@
-"""What is learned from: covariates, weights and folds."""
+"""What is learned from: covariates, weights and folds that hold out each row once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import KFold, check_cv
 
 from ..checks import Array
-from ..predictions import take_rows
-from .folds import Folds
+from ..conic.program import Indices
+from ..errors import InvalidParameter
+from ..predictions import Table, take_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_OWNER = "MeanVarianceRegressor"
+
+
+class Predictor(Protocol):
+    """What predicts numbers from covariates."""
+
+    def predict(self, X: Table) -> npt.ArrayLike: ...
+
+
+class Regressor(Predictor, Protocol):
+    """What scikit-learn calls a regressor."""
+
+    def fit(self, X: Table, y: npt.ArrayLike) -> Any: ...
+
+
+class Splitter(Protocol):
+    """What scikit-learn calls a splitter."""
+
+    def split(
+        self, X: Table, y: npt.ArrayLike
+    ) -> Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]: ...
+
+
+def is_frame(X: Table) -> TypeGuard[pd.DataFrame]:
+    """Whether X is a DataFrame, whose columns have types of their own."""
+    return hasattr(X, "isetitem")
+
+
+#: What scikit-learn calls a random state, or a generator.
+RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+#: A number of folds, a splitter, or (training rows, held-out rows) of each fold.
+Splits: TypeAlias = int | Splitter | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
+
+#: (training rows, held-out rows) of each fold.
+Folds = list[tuple[Indices, Indices]]
+
+
+def partition(cv: Splits, X: Table, y: Array, random_state: RandomState = 0) -> Folds:
+    """The folds of `cv`, checked.
+
+    Parameters
+    ----------
+    cv : int, splitter, or iterable of (training rows, held-out rows)
+        A number means shuffled folds, at most one a row.
+
+    Examples
+    --------
+    >>> [len(held) for _, held in partition(3, np.zeros((8, 1)), np.zeros(8))]
+    [3, 3, 2]
+    """
+    n = len(y)
+    if n < 2:
+        raise InvalidParameter(
+            f"{_OWNER}.fit needs 2 rows or more, one to train on and one to hold out, "
+            f"got n_samples = {n}."
+        )
+    if isinstance(cv, int | np.integer):
+        if cv < 2:
+            raise InvalidParameter(f"{_OWNER}(cv=...) must be 2 or more, got {cv}.")
+        cv = KFold(min(int(cv), n), shuffle=True, random_state=random_state)
+    splits = check_cv(cv).split(X, y)
+    folds = [(_places(train), _places(held)) for train, held in splits]
+    _require_held_out(folds, n)
+    return folds
+
+
+def _places(rows: npt.ArrayLike) -> Indices:
+    """Row numbers, from row numbers or a mask."""
+    places = np.asarray(rows)
+    return np.flatnonzero(places) if places.dtype == bool else places
+
+
+def _require_held_out(folds: Folds, n: int) -> None:
+    held = np.concatenate([held for _, held in folds])
+    distinct = len(np.unique(held))
+    if len(held) != n or distinct != n:
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must hold out each of the {n} rows exactly once, got "
+            f"{len(held)} held-out rows, {distinct} of them distinct. Use KFold or "
+            "GroupKFold, or a list of such splits."
+        )
+    if any(np.isin(held, train).any() for train, held in folds):
+        raise InvalidParameter(
+            f"{_OWNER}(cv=...) must not train on the rows it holds out: their "
+            "residuals would understate the noise."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +119,15 @@ class Rows:
     Examples
     --------
     >>> rows = Rows(np.eye(3), np.array([1.0, 1.0, 2.0]))
-    >>> rows.mean(np.array([1.0, 1.0, 4.0])), rows.take([2]).X
+    >>> rows.mean(np.array([1.0, 1.0, 4.0])), rows.take(np.array([2])).X
     (np.float64(2.5), array([[0., 0., 1.]]))
     """
 
-    X: Any
+    X: Table
     weight: Array | None = None
     folds: Folds | tuple[()] = ()
 
-    def take(self, chosen: Any) -> Rows:
+    def take(self, chosen: Indices) -> Rows:
         """The chosen rows, without folds."""
         weight = None if self.weight is None else self.weight[chosen]
         return Rows(take_rows(self.X, chosen), weight)

@@ -16,11 +16,11 @@ from sublevel.baselines import (
     KernelWeights,
     NearestEllipsoid,
     NearestWeights,
-    Oracle,
     PhiDivergence,
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
     TrueLaw,
+    TrueMoments,
     TwoStage,
     WeightedSample,
 )
@@ -118,9 +118,9 @@ def test_a_class_never_seen_is_named():
 
 def test_a_truth_that_cannot_be_is_refused():
     with pytest.raises(InvalidParameter, match="must return standard deviations"):
-        Oracle(lambda X: X, lambda X: 0 * X).predict_set(X)
-    with pytest.raises(InvalidParameter, match=r"Oracle\(mean=...\) must be finite"):
-        Oracle(lambda X: np.nan * X, np.ones_like).predict_set(X)
+        TrueMoments(lambda X: X, lambda X: 0 * X).predict_set(X)
+    with pytest.raises(InvalidParameter, match=r"Moments\(mean=...\) must be finite"):
+        TrueMoments(lambda X: np.nan * X, np.ones_like).predict_set(X)
     law = TrueLaw(lambda X, k, rng: np.full((len(X), k, 1), np.nan))
     with pytest.raises(InvalidParameter, match="must return finite outcomes"):
         law.sample(X)

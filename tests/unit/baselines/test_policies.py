@@ -11,11 +11,11 @@ from sublevel.baselines import (
     ClassicalEllipsoid,
     ConformalEllipsoid,
     NearestEllipsoid,
-    Oracle,
     PhiDivergence,
     PointPrediction,
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
+    TrueMoments,
     TwoStage,
 )
 from sublevel.errors import InvalidParameter
@@ -52,7 +52,7 @@ SOURCES = {
     "ellipsoid": PredictThenCalibrateEllipsoid(LinearRegression(), 0.1),
     "conformal": ConformalEllipsoid(LinearRegression(), 0.1),
     "two stages": TwoStage(0.1),
-    "oracle": Oracle(mean, scale, 0.1),
+    "oracle": TrueMoments(mean, scale, 0.1),
 }
 
 
@@ -121,7 +121,7 @@ def test_decisions_can_be_calibrated(source):
 
 def test_rows_a_source_was_fitted_on_are_refused(source):
     policy = portfolio(source)[0].compile()
-    if isinstance(source, Oracle):
+    if isinstance(source, TrueMoments):
         # It learns from no rows, so none were seen.
         policy.calibrate(X_TRAIN[:100], Y_TRAIN[:100], alpha=0.2)
         assert np.isfinite(policy.budget_)
@@ -210,7 +210,7 @@ def test_the_normal_oracle_violates_exactly_as_often_as_it_says():
     X, Y = draw(4000, 5)
     rate = {}
     for factor in (1.0, 0.8):
-        truth = Oracle(mean, lambda X, f=factor: f * scale(X), 0.1, noise="normal")
+        truth = TrueMoments(mean, lambda X, f=factor: f * scale(X), 0.1, noise="normal")
         rate[factor] = portfolio(truth)[0].compile().evaluate(X, Y).violated.sum()
     low, high = binom.ppf(1e-6, 4000, 0.1), binom.isf(1e-6, 4000, 0.1)
     assert low <= rate[1.0] <= high

@@ -4,11 +4,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from sublevel.baselines.boxed import Boxed, BoxPrediction
-from sublevel.baselines.ellipsoidal import Ellipsoidal, EllipsoidPrediction
-from sublevel.baselines.law_gauge import KINDS, LawGauge
-from sublevel.baselines.pinned import Columns, Pinned
-from sublevel.baselines.shaped import ShapeBatch
+from sublevel.baselines.clairvoyant import Columns, Pinned
+from sublevel.baselines.phi_divergence import KINDS, LawGauge
+from sublevel.baselines.shapes import (
+    Boxed,
+    BoxPrediction,
+    Ellipsoidal,
+    EllipsoidPrediction,
+    ShapeBatch,
+)
 from sublevel.losses import Mahalanobis
 from sublevel.predictions import Numbers, Outcomes, Prediction
 from sublevel.testing import check_loss, check_set

@@ -11,21 +11,23 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import sublevel as sl
+from sublevel import baselines
 from sublevel.baselines import (
     Bounds,
     ClassicalEllipsoid,
     ConformalEllipsoid,
     NearestEllipsoid,
-    Oracle,
     PhiDivergence,
     PointPrediction,
     PredictThenCalibrateBox,
     PredictThenCalibrateEllipsoid,
     SmartPrediction,
+    TrueMoments,
     TwoStage,
 )
 from sublevel.errors import InvalidParameter, NotCalibrated
 from sublevel.guarantees import classical, divergences
+from sublevel.loss_set import SetSource
 
 
 def draw(n, rng, p=2, m=3):
@@ -499,11 +501,11 @@ def test_two_stage_refuses():
 
 
 def test_the_oracle_by_hand():
-    truth = Oracle(lambda X: 2 * X, lambda X: np.ones_like(X), alpha=0.1)
+    truth = TrueMoments(lambda X: 2 * X, lambda X: np.ones_like(X), alpha=0.1)
     assert truth.radius_ == pytest.approx(sqrt(2 * log(10)))
     sets = truth.predict_set(np.array([[1.0, 0.0]]))
     assert sets.support([0.6, 0.8])[0] == pytest.approx(1.2 + truth.radius_)
-    normal = Oracle(lambda X: X, lambda X: np.ones_like(X), 0.05, noise="normal")
+    normal = TrueMoments(lambda X: X, lambda X: np.ones_like(X), 0.05, noise="normal")
     assert normal.radius_ == pytest.approx(norm.isf(0.05))
     assert not truth.certificate_.heuristic
     assert exp(-(truth.radius_**2) / 2) == pytest.approx(0.1)
@@ -511,9 +513,9 @@ def test_the_oracle_by_hand():
 
 def test_the_oracle_refuses():
     with pytest.raises(InvalidParameter, match="must be one of"):
-        _ = Oracle(zero, zero, noise="cauchy").budget_
-    short = Oracle(lambda X: np.zeros((1, 2)), lambda X: np.ones((len(X), 2)))
-    with pytest.raises(InvalidParameter, match=r"Oracle\(mean=...\)"):
+        _ = TrueMoments(zero, zero, noise="cauchy").budget_
+    short = TrueMoments(lambda X: np.zeros((1, 2)), lambda X: np.ones((len(X), 2)))
+    with pytest.raises(InvalidParameter, match=r"TrueMoments\(mean=...\)"):
         short.predict_set(np.zeros((3, 1)))
 
 
@@ -556,3 +558,16 @@ def test_budgets_are_checked(source):
     assert (np.diff(rows.support([1.0, 0.0, 0.0]) - rows.points[:, 0]) > 0).any()
     with pytest.raises(InvalidParameter, match="budget"):
         sets.predict_set(X[:3], budget=[1.0, 2.0])
+
+
+def test_the_old_name_of_the_truth_says_the_other():
+    with pytest.raises(AttributeError, match="named TrueMoments"):
+        _ = baselines.Oracle
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = baselines.Nothing
+
+
+def test_a_fitted_source_is_what_a_robust_problem_takes():
+    truth = TrueMoments(lambda X: X, lambda X: np.ones_like(X))
+    assert isinstance(truth, SetSource)
+    assert not isinstance(truth.predict_set(np.zeros((1, 1))), SetSource)

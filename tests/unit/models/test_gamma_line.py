@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import GammaRegressor
 
-from sublevel.models.gamma_line import fit_gamma_line
-from sublevel.models.nix_weigend import nix_weigend
+from sublevel.models.families import fit_gamma_line, nix_weigend
 
 RNG = np.random.default_rng(5)
 Z = RNG.normal(size=(300, 4))

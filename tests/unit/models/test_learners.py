@@ -14,12 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 from sublevel.errors import InvalidParameter
 from sublevel.models.families import Gamma, Squared
-from sublevel.models.folds import partition
-from sublevel.models.learners import GivenModel, predicts_many, weight_name
-from sublevel.models.line_then_trees import default_mean, default_variance
-from sublevel.models.lines import learn_line
-from sublevel.models.rows import Rows
-from sublevel.models.snapping import snap
+from sublevel.models.learners import GivenModel, predicts_many, snap, weight_name
+from sublevel.models.line_then_trees import default_mean, default_variance, learn_line
+from sublevel.models.rows import Rows, partition
 from sublevel.models.spread import append_column
 
 RNG = np.random.default_rng(4)

@@ -5,7 +5,7 @@ from scipy.stats import norm
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import mean_gamma_deviance
 
-from sublevel.models.nix_weigend import nix_weigend
+from sublevel.models.families import nix_weigend
 
 RNG = np.random.default_rng(3)
 SQUARES = RNG.normal(size=50) ** 2

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from sublevel.models.snapping import snap, snap_column
+from sublevel.models.learners import snap, snap_column
 
 RNG = np.random.default_rng(2)
 

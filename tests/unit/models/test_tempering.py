@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 from sublevel.errors import InvalidParameter
-from sublevel.models.nix_weigend import nix_weigend
-from sublevel.models.tempering import MOST_POWER, Tempering, temper
+from sublevel.models.families import nix_weigend
+from sublevel.models.spread import MOST_POWER, Tempering, temper
 
 RNG = np.random.default_rng(8)
 N = 2000

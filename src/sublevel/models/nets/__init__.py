@@ -11,13 +11,9 @@
 `sublevel[torch]`; a trained network predicts with NumPy alone.
 """
 
-from .classifier import NetworkClassifier
-from .ensemble import NetworkEnsemble
-from .gaussian_regressor import GaussianNetworkRegressor
-from .many import fit_many
-from .oracles import GridPathOracle, SimplexOracle
-from .program_oracle import ProgramOracle
-from .regressor import NetworkRegressor
+from .estimators import GaussianNetworkRegressor, NetworkClassifier, NetworkRegressor
+from .many import NetworkEnsemble, fit_many
+from .oracles import GridPathOracle, ProgramOracle, SimplexOracle
 from .spo_regressor import SPOPlusRegressor
 
 __all__ = [

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...checks import Array
+from ..rows import RandomState
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: RandomState) -> int:
     """A seed from what scikit-learn calls a random state, or from a Generator."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
@@ -21,13 +23,15 @@ def seed_of(random_state: Any) -> int:
     return int(np.random.default_rng(random_state).integers(2**31 - 1))
 
 
-def seeds_of(random_state: Any, count: int) -> list[int]:
+def seeds_of(random_state: RandomState, count: int) -> list[int]:
     """Seeds of many networks from one random state."""
     drawn = np.random.default_rng(seed_of(random_state)).integers(2**31 - 1, size=count)
     return [int(seed) for seed in drawn]
 
 
-def row_order(seed: int, n_rows: int, labels: Any = None) -> Any:
+def row_order(
+    seed: int, n_rows: int, labels: npt.NDArray[Any] | None = None
+) -> npt.NDArray[np.int_]:
     """A random order of the rows: the first ones train, the last ones validate.
 
     With labels, every class has its share in both parts, and the rarest are at least

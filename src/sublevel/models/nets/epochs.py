@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
 import torch
@@ -11,7 +11,64 @@ from torch import Tensor
 
 from .criteria import Criterion
 from .rows import Layers, Rows
-from .stopping import Progress
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The best validation loss of each network, its weights, and the wait since.
+
+    A network that has waited for `patience` epochs is over: nothing about it changes
+    any more, whatever the networks it trains with still do.
+
+    Parameters
+    ----------
+    best : Layers
+    loss : tensor of shape (b,): validation loss of `best`
+    waited : tensor of shape (b,): epochs since the last improvement
+    epochs : tensor of shape (b,): epochs in all
+    patience : int
+    """
+
+    best: Layers
+    loss: Tensor
+    waited: Tensor
+    epochs: Tensor
+    patience: int
+
+    @staticmethod
+    def start(layers: Layers, loss: Tensor, patience: int) -> Progress:
+        """Progress before the first epoch."""
+        zero = torch.zeros_like(loss, dtype=torch.long)
+        return Progress(layers, loss, zero, zero, patience)
+
+    @property
+    def over(self) -> Tensor:
+        """Which networks have stopped."""
+        return self.waited >= self.patience
+
+    def after(self, layers: Layers, loss: Tensor, criterion: Criterion) -> Progress:
+        """Progress once an epoch has led to these weights and validation losses."""
+        running = ~self.over
+        lower = running & (loss < self.loss)
+        reset = running & criterion.better(loss, self.loss)
+        return replace(
+            self,
+            best=layers.where(lower, self.best),
+            loss=torch.where(lower, loss, self.loss),
+            waited=torch.where(reset, 0, self.waited + 1),
+            epochs=self.epochs + running,
+        )
+
+    def keep(self, which: Tensor) -> Progress:
+        """The progress of some of the networks."""
+        return replace(
+            self,
+            best=self.best.keep(which),
+            loss=self.loss[which],
+            waited=self.waited[which],
+            epochs=self.epochs[which],
+        )
+
 
 #: Share of the networks that must have stopped before the batch is made smaller.
 LEAVING = 0.2
@@ -62,7 +119,7 @@ def run_epochs(
     progress = Progress.start(
         state.layers, _validation(state, rows, criterion), rules.patience
     )
-    found = _Collected.empty(state.layers)
+    collected = _Collected.empty(state.layers)
     for count in range(1, rules.max_epochs + 1):
         state = epoch(state, rows)
         loss = _validation(state, rows, criterion)
@@ -70,7 +127,7 @@ def run_epochs(
         over = progress.over | (count == rules.max_epochs)
         if over.sum() < LEAVING * len(over):
             continue
-        found.collect(over, progress)
+        collected.collect(over, progress)
         if over.all():
             break
         state, progress, rows = (
@@ -78,7 +135,7 @@ def run_epochs(
             progress.keep(~over),
             rows.keep(~over),
         )
-    return Trained(found.best, found.loss, found.epochs)
+    return Trained(collected.best, collected.loss, collected.epochs)
 
 
 def _validation(state: State, rows: Rows, criterion: Criterion) -> Tensor:

@@ -3,18 +3,26 @@
 An oracle is any callable that maps costs of shape (n, m) to decisions of shape (n, m),
 row by row a minimiser of cost @ decision over the feasible set. `SPOPlusRegressor`
 takes one.
+
+That of any polyhedron, written in CVXPY, is compiled once. Cost vectors are solved one
+after another by HiGHS, which starts each from the last vertex: it stays feasible, since
+only the costs change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cvxpy as cp
+import highspy
 import numpy as np
+import numpy.typing as npt
 
-from ...checks import Array, as_matrix
-from ...errors import InvalidParameter
+from ...checks import Array, BoolArray, as_matrix
+from ...conic.program import Indices
+from ...errors import InvalidParameter, SolverFailed
 
 Oracle = Callable[[Array], Array]
 
@@ -33,10 +41,10 @@ class SimplexOracle:
            [1., 0., 0.]])
     """
 
-    def __call__(self, costs: Any) -> Array:
-        found = as_matrix("SimplexOracle", "costs", costs)
-        decisions = np.zeros_like(found)
-        decisions[np.arange(len(found)), found.argmin(axis=1)] = 1.0
+    def __call__(self, costs: npt.ArrayLike) -> Array:
+        rows = as_matrix("SimplexOracle", "costs", costs)
+        decisions = np.zeros_like(rows)
+        decisions[np.arange(len(rows)), rows.argmin(axis=1)] = 1.0
         return decisions
 
 
@@ -80,20 +88,20 @@ class GridPathOracle:
         """Number of edges, hence of costs."""
         return 2 * self.side * (self.side - 1)
 
-    def __call__(self, costs: Any) -> Array:
+    def __call__(self, costs: npt.ArrayLike) -> Array:
         shape = (None, self.n_edges)
-        found = as_matrix("GridPathOracle", "costs", costs, shape)
-        return self._walk(self._go_east(found))
+        rows = as_matrix("GridPathOracle", "costs", costs, shape)
+        return self._walk(self._go_east(rows))
 
-    def east(self, row: Any, column: Any) -> Any:
+    def east(self, row: int | Indices, column: int | Indices) -> Any:
         """Number of the edge that leaves a node eastwards."""
         return row * (2 * self.side - 1) + column
 
-    def south(self, row: Any, column: Any) -> Any:
+    def south(self, row: int | Indices, column: int | Indices) -> Any:
         """Number of the edge that leaves a node southwards."""
         return self.east(row, column) + self.side - 1
 
-    def _go_east(self, costs: Array) -> Any:
+    def _go_east(self, costs: Array) -> BoolArray:
         """Whether the cheapest path from a node starts eastwards: (n, side, side)."""
         last = self.side - 1
         # One row and one column beyond the grid: no way out there.
@@ -113,7 +121,7 @@ class GridPathOracle:
             to_go[:, row, column] = np.minimum(east, south)
         return choice
 
-    def _walk(self, go_east: Any) -> Array:
+    def _walk(self, go_east: BoolArray) -> Array:
         """Follow the choices from the north-west corner."""
         which = np.arange(len(go_east))
         row = np.zeros(len(go_east), dtype=int)
@@ -129,10 +137,117 @@ class GridPathOracle:
 
 def ask(oracle: Oracle, costs: Array) -> Array:
     """The oracle's decisions, checked for shape and finiteness."""
-    found = np.array(oracle(costs), dtype=float)
-    if found.shape != costs.shape or not np.isfinite(found).all():
+    decisions = np.array(oracle(costs), dtype=float)
+    if decisions.shape != costs.shape or not np.isfinite(decisions).all():
         raise InvalidParameter(
             f"An oracle must map costs of shape {costs.shape} to finite decisions of "
-            f"the same shape, got shape {found.shape}."
+            f"the same shape, got shape {decisions.shape}."
         )
-    return found
+    return decisions
+
+
+class ProgramOracle:
+    """Minimise cost @ variable subject to linear constraints.
+
+    Variables may be boolean or integer.
+
+    Parameters
+    ----------
+    variable : cp.Variable of shape (m,), the decision
+    constraints : list of CVXPY constraints that become linear rows
+        They may use other variables besides.
+
+    Examples
+    --------
+    >>> x = cp.Variable(3, nonneg=True)
+    >>> oracle = ProgramOracle(x, [cp.sum(x) == 1, x <= 0.6])
+    >>> oracle(np.array([[3.0, 1.0, 2.0], [-1.0, 0.0, 5.0]])).round(6) + 0.0
+    array([[0. , 0.6, 0.4],
+           [0.6, 0.4, 0. ]])
+    """
+
+    def __init__(self, variable: cp.Variable, constraints: Sequence[Any]) -> None:
+        if not isinstance(variable, cp.Variable) or variable.ndim != 1:
+            raise InvalidParameter(
+                "ProgramOracle(variable=...) must be a cp.Variable of shape (m,), got "
+                f"{variable!r}."
+            )
+        self.size = variable.size
+        # Costs 1 to m show which columns of the program are the variable's.
+        costs = np.arange(1.0, self.size + 1)
+        problem = cp.Problem(cp.Minimize(costs @ variable), list(constraints))
+        self._program = _linear_program(problem)
+        self._columns = np.flatnonzero(self._program["c"])
+
+    def __call__(self, costs: npt.ArrayLike) -> Array:
+        """Minimisers of costs of shape (n, m), row by row."""
+        rows = as_matrix("ProgramOracle", "costs", costs, (None, self.size))
+        solver = _solver(self._program)
+        return np.array([self._decide(solver, cost) for cost in rows])
+
+    def _decide(self, solver: highspy.Highs, cost: Array) -> Array:
+        columns = self._columns.astype(np.int32)
+        solver.changeColsCost(len(columns), columns, cost)
+        solver.run()
+        status = solver.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise SolverFailed(
+                "ProgramOracle: HiGHS found no optimal decision, its status is "
+                f"{solver.modelStatusToString(status)!r}. The constraints must be "
+                "feasible, and bound the decision for every cost."
+            )
+        return np.asarray(solver.getSolution().col_value)[self._columns]
+
+
+def _linear_program(problem: cp.Problem) -> dict[str, Any]:
+    """The arrays of minimise c x subject to A x = b or A x <= b."""
+    try:
+        # Without squares CVXPY lays out its cone form; with them, below 1.9, a QP's.
+        form = {"use_quad_obj": False}
+        program = problem.get_problem_data(cp.HIGHS, solver_opts=form)[0]
+    except cp.error.SolverError as error:
+        raise InvalidParameter(
+            "ProgramOracle(constraints=...) must be linear, got constraints that need "
+            "another cone."
+        ) from error
+    return {key: value for key, value in program.items() if key != "param_prob"}
+
+
+def _solver(program: dict[str, Any]) -> highspy.Highs:
+    """HiGHS with the program loaded, silent, on one thread."""
+    rows, columns = program["A"].shape
+    matrix, infinity = program["A"].tocsc(), highspy.kHighsInf
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = rows, columns
+    lp.col_cost_ = np.zeros(columns)
+    lp.col_lower_ = _bounds(program.get("lower_bounds"), -infinity, columns)
+    lp.col_upper_ = _bounds(program.get("upper_bounds"), infinity, columns)
+    equal = np.arange(rows) < program["dims"].zero
+    lp.row_lower_ = np.where(equal, program["b"], -infinity)
+    lp.row_upper_ = np.asarray(program["b"], dtype=float)
+    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
+    lp.a_matrix_.value_ = matrix.data
+    whole = [*program["bool_vars_idx"], *program["int_vars_idx"]]
+    if whole:
+        _require_whole(lp, whole, program["bool_vars_idx"])
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.passModel(lp)
+    return solver
+
+
+def _bounds(given: npt.ArrayLike | None, default: float, size: int) -> Array:
+    if given is None:
+        return np.full(size, default)
+    return np.where(np.isnan(given), default, np.asarray(given, dtype=float))
+
+
+def _require_whole(lp: highspy.HighsLp, whole: list[Any], binary: list[Any]) -> None:
+    kinds = [highspy.HighsVarType.kContinuous] * lp.num_col_
+    lower, upper = np.array(lp.col_lower_), np.array(lp.col_upper_)
+    for index in np.ravel(whole).astype(int):
+        kinds[index] = highspy.HighsVarType.kInteger
+    at = np.ravel(binary).astype(int)
+    lower[at], upper[at] = np.maximum(lower[at], 0.0), np.minimum(upper[at], 1.0)
+    lp.col_lower_, lp.col_upper_, lp.integrality_ = lower, upper, kinds

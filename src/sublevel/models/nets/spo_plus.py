@@ -24,7 +24,7 @@ from .gauss_newton import gauss_newton
 from .oracles import Oracle, ask
 from .plans import Result, Starts
 from .rows import Rows
-from .scaling import Scaling, pooled
+from .weights import Scaling, pooled
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class SPOPlus(Positive):
         """Decisions for costs of shape (b, m, n), one call for all."""
         b, m, n = costs.shape
         rows = costs.mT.reshape(b * n, m)
-        found = torch.from_numpy(ask(self.oracle, rows.numpy()))
-        return found.view(b, n, m).mT
+        decisions = torch.from_numpy(ask(self.oracle, rows.numpy()))
+        return decisions.view(b, n, m).mT
 
 
 @dataclass(frozen=True)

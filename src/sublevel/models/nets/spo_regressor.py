@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from ...checks import Array
 from ...errors import InvalidParameter
-from .base import NetworkEstimator
-from .oracles import ask
-from .targets import Targets, numbers
+from ...predictions import Table
+from ..rows import RandomState
+from .base import NetworkEstimator, Targets, numbers
+from .oracles import Oracle, ask
 
 if TYPE_CHECKING:
     from .plans import Plan
@@ -63,14 +65,14 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        oracle: Any,
+        oracle: Oracle,
         *,
         hidden_units: int = 5,
         n_restarts: int = 3,
         patience: int = 10,
         validation_fraction: float = 0.3,
         max_epochs: int = 200,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(
             hidden_units=hidden_units,
@@ -82,11 +84,11 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         )
         self.oracle = oracle
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """Predicted costs, of shape (n, m)."""
         return self._point(self._outputs(X))
 
-    def decide(self, X: Any) -> Array:
+    def decide(self, X: Table) -> Array:
         """The decisions that the predicted costs call for, of shape (n, m)."""
         costs = self.predict(X)
         return ask(self.oracle, costs.reshape(len(costs), -1)).reshape(costs.shape)
@@ -94,29 +96,29 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     def _point(self, outputs: Array) -> Array:
         return self._squeezed(outputs)
 
-    def _targets(self, X: Array, Y: Any) -> Targets:
-        found = numbers(Y)
+    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+        targets = numbers(Y)
         if X.ndim == 3:
-            return found
-        if X.ndim != 4 or X.shape[2] != found.values.shape[2] or found.squeeze:
+            return targets
+        if X.ndim != 4 or X.shape[2] != targets.values.shape[2] or targets.squeeze:
             raise InvalidParameter(
                 "SPOPlusRegressor.fit(X) must be of shape (n, p), or (n, m, p) with "
                 f"costs of shape (n, m), got {X.shape[1:]} with costs of shape "
                 f"{Y.shape[1:]}."
             )
-        return replace(found, squeeze=True, own_covariates=True)
+        return replace(targets, squeeze=True, own_covariates=True)
 
-    def _read(self, X: Any) -> Array:
-        found = super()._read(X)
+    def _read(self, X: Table) -> Array:
+        covariates = super()._read(X)
         axes = 3 if self._own_covariates else 2
-        if found.ndim != axes or found.shape[-1] != self.coefs_[0].shape[-2]:
+        if covariates.ndim != axes or covariates.shape[-1] != self.coefs_[0].shape[-2]:
             raise InvalidParameter(
                 f"SPOPlusRegressor.predict(X) must have {axes} axes, the last of "
-                f"length {self.coefs_[0].shape[-2]}, got shape {found.shape}."
+                f"length {self.coefs_[0].shape[-2]}, got shape {covariates.shape}."
             )
-        return found
+        return covariates
 
-    def _learn(self, fitted: Fitted, which: Any, targets: Targets) -> None:
+    def _learn(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
         super()._learn(fitted, which, targets)
         self._own_covariates = targets.own_covariates
 

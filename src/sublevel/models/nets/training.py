@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from ...checks import Array
 from ...errors import InvalidParameter
-from .curvature import BLOCK
 from .draws import row_order
 from .epochs import Rules
+from .gauss_newton import BLOCK
 from .plans import Plan, Result, Starts
 from .rows import Rows
-from .scaling import Scaling, standardise
-from .weights import Weights
+from .weights import Scaling, Weights, standardise
 
 #: Networks train in groups whose working memory is about this: larger groups leave the
 #: processor's cache, smaller ones wait for Python.
@@ -39,7 +39,7 @@ class Task:
 
     X: Array
     Y: Array
-    labels: Array | None
+    labels: npt.NDArray[np.int_] | None
     seeds: list[int]
     hidden_units: int
     n_restarts: int
@@ -111,8 +111,8 @@ def _best(
     winner = np.nanargmin(losses, axis=1)
 
     def chosen(parts: list[Tensor]) -> Array:
-        found: Array = joined(parts)[np.arange(len(winner)), winner]
-        return found
+        best: Array = joined(parts)[np.arange(len(winner)), winner]
+        return best
 
     layers = [r.trained.layers for r in results]
     weights = Weights.of_layers(

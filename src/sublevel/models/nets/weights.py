@@ -1,4 +1,7 @@
-"""The weights of trained networks as NumPy arrays: all that prediction needs."""
+"""The weights of trained networks as NumPy arrays: all that prediction needs.
+
+Training does not depend on the units of the data, which are scaled and restored.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,58 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checks import Array
-from .scaling import Scaling
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Scaled values are (value - center) / unit; both of shape (B, 1, columns)."""
+
+    center: Array
+    unit: Array
+
+    def apply(self, values: Array, which: int) -> Array:
+        """Scaled values (..., columns) of network `which`."""
+        which = which if len(self.center) > 1 else 0
+        scaled: Array = (values - self.center[which, 0]) / self.unit[which, 0]
+        return scaled
+
+
+def standardise(values: Array) -> Scaling:
+    """Mean and standard deviation over rows, for values of shape (B, ..., columns).
+
+    Examples
+    --------
+    >>> scaling = standardise(np.array([[[1.0, 7.0], [3.0, 7.0]]]))
+    >>> scaling.center, scaling.unit
+    (array([[[2., 7.]]]), array([[[1., 1.]]]))
+    """
+    rows = values.reshape(len(values), -1, values.shape[-1])
+    center, unit = _moments(rows)
+    return Scaling(center, _positive(unit, center))
+
+
+def pooled(values: Array) -> Scaling:
+    """One unit for all columns and no centre: differences between columns keep."""
+    center, unit = _moments(values.reshape(len(values), -1, 1))
+    one = np.ones((len(values), 1, values.shape[-1]))
+    return Scaling(0.0 * one, _positive(unit, center) * one)
+
+
+def unscaled(values: Array) -> Scaling:
+    """Values as they are."""
+    shape = (len(values), 1, values.shape[-1])
+    return Scaling(np.zeros(shape), np.ones(shape))
+
+
+def _moments(rows: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation; infinite or NaN where the squares overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return rows.mean(axis=1, keepdims=True), rows.std(axis=1, keepdims=True)
+
+
+def _positive(unit: Array, size: Array) -> Array:
+    """Units of constant columns, which rounding may leave above zero, become one."""
+    return np.where(unit <= 1e-14 * np.abs(size), 1.0, unit)
 
 
 @dataclass(frozen=True)
@@ -59,3 +113,22 @@ def network_outputs(X: Array, coefs: list[Array], intercepts: list[Array]) -> Ar
     hidden = np.maximum(X @ coefs[0] + intercepts[0], 0.0)
     outputs: Array = hidden @ coefs[1] + intercepts[1]
     return outputs
+
+
+#: Smallest spread, in units of the root mean squared residual. The likelihood is
+#: unbounded without one.
+FLOOR = 1e-3
+#: The raw output of spread one.
+UNIT_SPREAD = float(np.log(np.expm1(1.0 - FLOOR)))
+
+
+def spread(raw: Array) -> Array:
+    """softplus(raw) + floor.
+
+    Examples
+    --------
+    >>> spread(np.array([UNIT_SPREAD, -np.inf, 50.0]))
+    array([1.000e+00, 1.000e-03, 5.0001e+01])
+    """
+    softplus: Array = np.logaddexp(0.0, raw)
+    return softplus + FLOOR

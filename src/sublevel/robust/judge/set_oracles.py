@@ -21,7 +21,7 @@ from ...loss_set.batch import Batch, SetBatch
 from ...losses import LabelLoss
 from ...losses.separable import SeparableLoss
 from ...predictions import Numbers, Outcomes, Prediction
-from ...sets import Box, Finite, UncertaintySet, Union
+from ...sets import Box, Finite, LabelSet, Mixed, UncertaintySet, Union
 from ...sets.members import is_empty
 from ...sets.mixed import has_labels
 from ...sets.sublevel import membership
@@ -136,7 +136,13 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
         return False
     if isinstance(region, Finite):
         values = region.points @ direction
-        return bool(direction @ outcome >= values.max() - INSIDE * np.ptp(values))
+        slack = INSIDE * np.ptp(values) + EDGE * float(
+            np.abs(direction) @ np.abs(outcome)
+        )
+        return bool(direction @ outcome >= values.max() - slack)
+    if isinstance(region, LabelSet | Mixed):
+        # Labels have no boundary to step over; their oracle is an enumeration.
+        return True
     opposite = region.worst_case(-direction)
     way = outcome - opposite
     gains = direction * way

@@ -10,15 +10,13 @@ import torch
 from sublevel.models.nets.criteria import (
     BinaryCrossEntropy,
     CrossEntropy,
-    SquaredError,
-)
-from sublevel.models.nets.gaussian import (
     GaussianNLL,
     SpreadNLL,
+    SquaredError,
     WeightedSquares,
     spread_and_growth,
 )
-from sublevel.models.nets.spread import FLOOR, UNIT_SPREAD, spread
+from sublevel.models.nets.weights import FLOOR, UNIT_SPREAD, spread
 
 B, N, STEP = 2, 7, 1e-6
 

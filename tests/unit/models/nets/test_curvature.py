@@ -7,9 +7,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from sublevel.models.nets import curvature as module
+from sublevel.models.nets import gauss_newton as module
 from sublevel.models.nets.adam import by_component
-from sublevel.models.nets.curvature import linearise
+from sublevel.models.nets.gauss_newton import linearise
 from sublevel.models.nets.rows import Layers
 
 B, P, H, K, N = 3, 2, 4, 3, 50

@@ -10,10 +10,9 @@ import torch
 from sublevel.models.nets import NetworkRegressor, fit_many
 from sublevel.models.nets.criteria import SquaredError
 from sublevel.models.nets.draws import first_weights, row_order, seed_of, seeds_of
-from sublevel.models.nets.epochs import Rules, run_epochs
+from sublevel.models.nets.epochs import Progress, Rules, run_epochs
 from sublevel.models.nets.rows import Layers, Rows
-from sublevel.models.nets.scaling import pooled, standardise
-from sublevel.models.nets.stopping import Progress
+from sublevel.models.nets.weights import pooled, standardise
 
 
 def numbered(b, value):

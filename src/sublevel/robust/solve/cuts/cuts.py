@@ -170,8 +170,12 @@ class CutTask:
         values = self.ruler.tidied(snapshot.values[None])
         keys = self.model.keys
         oracles = [FixedOracle(sets[key], key_signs(key)) for key in keys]
-        promise = np.array([promised])
-        return self.ruler.judge(values, promise, self.ordinary, oracles), values
+        if not self.model.has_uncertain_objective:
+            # It is worth what it is worth, and nothing is promised.
+            promised = np.nan
+        promise, finest = np.array([promised]), np.array([snapshot.resolution])
+        judged = self.ruler.judge(values, promise, self.ordinary, oracles, finest)
+        return judged, values
 
     def _written(self, status: str, judged: Judgement, values: Array) -> DecisionArrays:
         decision = self.layout.room([status])

@@ -37,6 +37,8 @@ class CvxpyMaster:
         self._constraints = list(certain)
         self._problem = cp.Problem(objective, self._constraints)
         self._value = float("nan")
+        #: Objectives nearer than this cannot be told apart by the solver.
+        self.resolution = 0.0
 
     def add(self, cuts: Sequence[Cut]) -> None:
         """Rows that must hold at given outcomes."""
@@ -52,7 +54,7 @@ class CvxpyMaster:
                     "CLARABEL stopped without a solution on the robust problem. "
                     "Rescale the model, or try another solver."
                 )
-            self._value = solved.value
+            self._value, self.resolution = solved.value, solved.resolution
             return solved.status
         try:
             status = solve_checked(self._problem, self._solver)

@@ -39,6 +39,8 @@ class LinearMaster:
         self._model, self._gap = model, gap
         self._constants = [row.constant() for row in model.rows]
         self._program: LiveHighs | None = None
+        #: A vertex is exact, but for rounding.
+        self.resolution = 0.0
         self._units = np.ones(model.width)
         # A solution has a one at its end, a ray a zero: constants vanish at infinity.
         self._point = np.zeros(model.width + 1)

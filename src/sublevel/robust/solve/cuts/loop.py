@@ -34,6 +34,8 @@ MOST_KEPT = 20
 class Master(Protocol):
     """A problem at finitely many outcomes, to which more are added."""
 
+    resolution: float
+
     def add(self, cuts: Sequence[Cut]) -> None: ...
 
     def solve(self) -> str: ...
@@ -70,6 +72,7 @@ class Snapshot(NamedTuple):
 
     values: Array
     promised: float
+    resolution: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -203,7 +206,9 @@ class Loop:
         excess = max((at.excess for at in goals), default=0.0)
         value = self._sign * self._master.value + max(excess, 0.0)
         rank = (max(broken - TOLERANCE, 0.0), value)
-        snapshot = Snapshot(self._master.values(self._variables), self._master.value)
+        master = self._master
+        values = master.values(self._variables)
+        snapshot = Snapshot(values, master.value, master.resolution)
         self._last = snapshot
         self._kept.append((rank, snapshot))
         self._kept.sort(key=lambda item: item[0])

@@ -10,8 +10,10 @@ strictly sub-Gaussian ones sqrt(2 log(1 / alpha)) will do.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
+import numpy.typing as npt
 from scipy.stats import norm
 
 from ..checks import (
@@ -24,16 +26,26 @@ from ..checks import (
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..losses import Gaussian
-from ..predictions import Numbers, Outcomes, Prediction, count_rows
+from ..predictions import (
+    AnyPrediction,
+    Numbers,
+    Outcomes,
+    Prediction,
+    Table,
+    count_rows,
+)
 from ..theory.classical import ellipsoid_radius
-from .source import SetSource
-from .wording import heuristic
+from .source import FittedSource, heuristic
 
 #: What is known of the noise: its radius, and what the certificate says.
 NOISES = ("subgaussian", "normal")
 
 
-class Oracle(SetSource):
+#: From X of n rows to numbers of shape (n, m).
+Truth: TypeAlias = Callable[[Table], npt.ArrayLike]
+
+
+class TrueMoments(FittedSource):
     """Ellipsoids from the true conditional mean and standard deviation.
 
     Parameters
@@ -49,7 +61,7 @@ class Oracle(SetSource):
     Examples
     --------
     >>> import numpy as np
-    >>> truth = Oracle(lambda X: X, lambda X: np.ones_like(X), 0.1, noise="normal")
+    >>> truth = TrueMoments(lambda X: X, lambda X: np.ones_like(X), 0.1, noise="normal")
     >>> round(truth.radius_, 3)
     1.282
     >>> truth.predict_set(np.zeros((1, 2))).support([3.0, 4.0]).round(3)
@@ -59,14 +71,18 @@ class Oracle(SetSource):
     loss_ = Gaussian()
 
     def __init__(
-        self, mean: Any, scale: Any, alpha: float = 0.1, noise: str = "subgaussian"
+        self,
+        mean: Truth,
+        scale: Truth,
+        alpha: float = 0.1,
+        noise: str = "subgaussian",
     ) -> None:
         self.mean = mean
         self.scale = scale
         self.alpha = alpha
         self.noise = noise
 
-    def fit(self, X: Any, Y: Any) -> Oracle:
+    def fit(self, X: Table, Y: Table) -> TrueMoments:
         """Nothing to learn."""
         del X, Y
         return self
@@ -74,8 +90,8 @@ class Oracle(SetSource):
     @property
     def budget_(self) -> float:  # type: ignore[override]
         """The squared radius."""
-        require_level("Oracle", alpha=self.alpha)
-        require_choice("Oracle", NOISES, noise=self.noise)
+        require_level("TrueMoments", alpha=self.alpha)
+        require_choice("TrueMoments", NOISES, noise=self.noise)
         if self.noise == "subgaussian":
             return ellipsoid_radius(self.alpha) ** 2
         return float(max(norm.isf(self.alpha), 0.0)) ** 2
@@ -102,20 +118,21 @@ class Oracle(SetSource):
             reference="Bertsimas, den Hertog and Pauphilet (2021)",
         )
 
-    def _say(self, X: Any) -> Prediction:
-        return Prediction(self._ask("mean", X), self._ask("scale", X))
-
-    def _words(self, said: Any) -> tuple[Outcomes, tuple[str, ...]]:
-        outcomes = Outcomes((Numbers(said.width),))
-        return outcomes, outcomes.names([f"y{k}" for k in range(said.width)])
-
-    def _ask(self, name: str, X: Any) -> Array:
-        shape, function = (count_rows(X), None), getattr(self, name)
-        require_having("Oracle", "__call__", "a function of X", **{name: function})
-        found = as_matrix("Oracle", name, function(X), shape)
-        if name == "scale" and not (found > 0).all():
+    def _say(self, X: Table) -> Prediction:
+        mean, scale = _ask(X, "mean", self.mean), _ask(X, "scale", self.scale)
+        if not (scale > 0).all():
             raise InvalidParameter(
-                "Oracle(scale=...) must return standard deviations, all positive, got "
-                f"{found.min()}."
+                "TrueMoments(scale=...) must return standard deviations, all positive, "
+                f"got {scale.min()}."
             )
-        return found
+        return Prediction(mean, scale)
+
+    def _words(self, prediction: AnyPrediction) -> tuple[Outcomes, tuple[str, ...]]:
+        outcomes = Outcomes((Numbers(prediction.width),))
+        return outcomes, outcomes.names([f"y{k}" for k in range(prediction.width)])
+
+
+def _ask(X: Table, name: str, function: Truth) -> Array:
+    """What a function says at every row of X, checked."""
+    require_having("TrueMoments", "__call__", "a function of X", **{name: function})
+    return as_matrix("TrueMoments", name, function(X), (count_rows(X), None))
