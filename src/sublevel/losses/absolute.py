@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..checks import Array
 from ..epigraph import Epigraph, magnitude
 from ..norm_ball import NormBall, aligned
-from .base import Predicted, Slots, location_of, per_row
+from .base import Forecast, Slots, location_of, per_row
 from .separable import SteepLoss
 
 
@@ -29,26 +29,24 @@ class Absolute(SteepLoss):
 
     norm_power: ClassVar[int | None] = 1
 
-    def penalty(self, prediction: Predicted, outcome: Array) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Absolute residuals."""
         return np.asarray(np.abs(outcome - location_of(prediction)))
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted 1-norm."""
         location = location_of(prediction)
         return cp.norm1(cp.multiply(1 / self._weights(location), outcome - location))
 
     def unit_expression(
-        self, prediction: Predicted, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """1-norm of the residuals in units of the half-widths."""
         location = location_of(prediction)
         width = excess * self._weights(location)
         return cp.norm1(cp.multiply(1 / width, outcome - location))
 
-    def slots(self, prediction: Predicted, budget: float | Array) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The location, and how far the set reaches from it by component."""
         location = np.asarray(location_of(prediction), dtype=float)
         reach = per_row(budget) * self._weights(location)
@@ -60,7 +58,7 @@ class Absolute(SteepLoss):
         return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v where weight_j |v_j| <= u, +inf elsewhere."""
         location = location_of(prediction)
@@ -71,18 +69,13 @@ class Absolute(SteepLoss):
         """The budget itself."""
         return float(budget)
 
-    def ball(self, prediction: Predicted, budget: float) -> NormBall:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall:
         """The cross-polytope."""
         location = location_of(prediction)
         return NormBall(location, self._weights(location), float(budget), 1)
 
-    def steepness(self, prediction: Predicted, direction: npt.ArrayLike) -> Array:
-        """max_j weight_j |v_j|."""
-        slope = self._weights(location_of(prediction)) * np.asarray(direction)
-        return np.asarray(np.max(np.abs(slope), axis=-1))
-
     def worst_case(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """All of the budget on the component where it pays most."""
         location = location_of(prediction)

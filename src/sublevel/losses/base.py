@@ -33,7 +33,7 @@ from ..predictions import (
 from .by_solver import conic_worst_case, point_of
 
 #: What a loss is given of a context: a prediction, or a bare array for its location.
-Predicted = AnyPrediction | npt.ArrayLike
+Forecast = AnyPrediction | npt.ArrayLike
 
 #: What a robust counterpart knows of a context: numbers, or CVXPY parameters.
 Slots = dict[str, Any]
@@ -64,18 +64,16 @@ class Loss(ABC):
     nonneg: ClassVar[bool] = False
 
     @abstractmethod
-    def components(self, prediction: Predicted, outcome: Array) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss by component, shape (..., m); it sums to the score."""
 
     @abstractmethod
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """The score as a convex CVXPY expression of `outcome`, shape (m,)."""
 
     @abstractmethod
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Perspective of the conjugate: multiplier * loss*(slope / multiplier).
 
@@ -84,7 +82,7 @@ class Loss(ABC):
         """
 
     def unit_expression(
-        self, prediction: Predicted, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """(loss - floor) / excess as a CVXPY expression, well scaled for a solver.
 
@@ -95,7 +93,7 @@ class Loss(ABC):
         above = floor if np.isfinite(floor) else 0.0
         return (self.expression(prediction, outcome) - above) / excess
 
-    def score(self, prediction: Predicted, outcome: npt.ArrayLike) -> Array:
+    def score(self, prediction: Forecast, outcome: npt.ArrayLike) -> Array:
         """The loss, shape (...): the sum of the components."""
         prediction, vectors = met(type(self).__name__, prediction, outcome)
         total = np.asarray(np.sum(self.components(prediction, vectors), axis=-1))
@@ -105,22 +103,22 @@ class Loss(ABC):
         return np.where(np.isinf(vectors).any(axis=-1), np.inf, total)
 
     def domain(
-        self, prediction: Predicted, outcome: cp.Expression
+        self, prediction: Forecast, outcome: cp.Expression
     ) -> list[cp.Constraint]:
         """Constraints, beyond loss <= budget, that every outcome satisfies."""
         del prediction, outcome
         return []
 
-    def admits(self, prediction: Predicted, outcome: Array) -> BoolArray:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether each outcome satisfies the domain, shape (...)."""
         del prediction
         return np.ones(outcome.shape[:-1], dtype=bool)
 
-    def floor(self, prediction: Predicted) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Least loss any outcome has at each prediction, shape (...)."""
         return np.zeros(location_of(prediction).shape[:-1])
 
-    def excess(self, prediction: Predicted, outcome: npt.ArrayLike) -> Array:
+    def excess(self, prediction: Forecast, outcome: npt.ArrayLike) -> Array:
         """The loss above its floor, shape (...), at least 0."""
         above = self.score(prediction, outcome) - self.floor(prediction)
         return np.maximum(above, 0.0)
@@ -139,7 +137,7 @@ class Loss(ABC):
         """Whether parameters are left for `learn` to set."""
         return False
 
-    def learn(self, prediction: Predicted, outcome: Array) -> Loss:
+    def learn(self, prediction: Forecast, outcome: Array) -> Loss:
         """The loss with its open parameters set from training (never calibration)
         predictions and outcomes; itself if it has none.
         """
@@ -151,13 +149,13 @@ class Loss(ABC):
         del budget
         return None
 
-    def ball(self, prediction: Predicted, budget: float) -> NormBall | None:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall | None:
         """The sublevel set at one context as a norm ball, where it is one."""
         del prediction, budget
         return None
 
     def worst_case(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """The outcome that maximises `direction @ y` over {y : loss <= budget}.
 
@@ -168,7 +166,7 @@ class Loss(ABC):
         return conic_worst_case(self, prediction, float(budget), np.asarray(direction))
 
     def support(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Largest value of `direction @ y` over {y : loss <= budget}, shape (...)."""
         worst = self.worst_case(prediction, budget, direction)
@@ -182,7 +180,7 @@ class Loss(ABC):
         return False
 
     def spend(
-        self, prediction: Predicted, price: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Loss of the outcome that maximises `direction @ y - price * loss`.
 
@@ -195,12 +193,12 @@ class Loss(ABC):
         )
 
     def counterpart(
-        self, prediction: Predicted, budget: float | Array, direction: cp.Expression
+        self, prediction: Forecast, budget: float | Array, direction: cp.Expression
     ) -> Epigraph:
         """An upper bound on the support, for a solver: exact at its least value."""
         return self.bound(self.slots(prediction, budget), direction)
 
-    def slots(self, prediction: Predicted, budget: float | Array) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The numbers of a context that `bound` is written in, by name.
 
         Arrays of shape (..., m) under the names in COMPONENTWISE, (...) otherwise;
@@ -229,7 +227,7 @@ class Loss(ABC):
         return Epigraph(slots["budget"] * multiplier + dual.value, dual.constraints)
 
     def excess_conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """`conjugate` of the loss less its floor; the same where the floor is 0."""
         return self.conjugate(slope, multiplier, prediction)
@@ -249,7 +247,7 @@ class Loss(ABC):
         return None
 
     def _one_by_one(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         directions = np.atleast_2d(direction)
         each = prediction if isinstance(prediction, KINDS) else np.asarray(prediction)
@@ -266,7 +264,7 @@ LossLike = Loss | str | Callable[..., Any]
 
 
 def conjugate_bound(
-    loss: Loss, prediction: Predicted, budget: float | Array, direction: cp.Expression
+    loss: Loss, prediction: Forecast, budget: float | Array, direction: cp.Expression
 ) -> Epigraph:
     """The counterpart straight from the conjugate, floor and all."""
     multiplier = cp.Variable(nonneg=True)
@@ -275,7 +273,7 @@ def conjugate_bound(
 
 
 def met(
-    owner: str, prediction: Predicted, outcome: npt.ArrayLike
+    owner: str, prediction: Forecast, outcome: npt.ArrayLike
 ) -> tuple[AnyPrediction | Array, Array]:
     """A prediction and outcomes that belong to it, as numbers.
 
@@ -301,7 +299,7 @@ def met(
     return prediction, vectors
 
 
-def location_of(prediction: Predicted) -> Array:
+def location_of(prediction: Forecast) -> Array:
     """The location of a Prediction, or the array itself; a CVXPY parameter stays one.
 
     Examples
@@ -317,12 +315,12 @@ def location_of(prediction: Predicted) -> Array:
     return numbers
 
 
-def scale_of(prediction: Predicted) -> Array | None:
+def scale_of(prediction: Forecast) -> Array | None:
     """The spread of a Prediction that has one."""
     return prediction.scale if isinstance(prediction, Prediction) else None
 
 
-def as_kind(owner: str, prediction: Predicted, kind: type[Kind]) -> Kind:
+def as_kind(owner: str, prediction: Forecast, kind: type[Kind]) -> Kind:
     """The prediction, which must be of one kind.
 
     Examples

@@ -13,11 +13,11 @@ from ..errors import InvalidParameter
 from ..predictions import JointPrediction, LabelPrediction, Prediction
 
 if TYPE_CHECKING:
-    from .base import Loss, Predicted
+    from .base import Forecast, Loss
 
 
 def conic_worst_case(
-    loss: Loss, prediction: Predicted, budget: float, direction: Array
+    loss: Loss, prediction: Forecast, budget: float, direction: Array
 ) -> Array:
     """The worst case at one context by a conic solve, in units of the set.
 
@@ -39,7 +39,7 @@ def conic_worst_case(
 
 
 def within_budget(
-    loss: Loss, prediction: Predicted, outcome: cp.Expression, budget: float
+    loss: Loss, prediction: Forecast, outcome: cp.Expression, budget: float
 ) -> list[cp.Constraint]:
     """Loss at most a finite budget, scaled, and the loss's own domain."""
     if not loss.closed_form:
@@ -52,7 +52,7 @@ def within_budget(
     return [loss.expression(prediction, outcome) <= budget, *domain]
 
 
-def check_units(loss: Loss, prediction: Predicted, budget: float) -> None:
+def check_units(loss: Loss, prediction: Forecast, budget: float) -> None:
     """A loss in no closed form is at the mercy of a solver's absolute tolerances."""
     center = point_of(prediction).astype(float)
     reach = _reach(loss, prediction, budget, center, np.ones(center.size))
@@ -65,7 +65,7 @@ def check_units(loss: Loss, prediction: Predicted, budget: float) -> None:
 
 
 def _reach(
-    loss: Loss, prediction: Predicted, budget: float, center: Array, direction: Array
+    loss: Loss, prediction: Forecast, budget: float, center: Array, direction: Array
 ) -> float:
     """How far the set goes from its center along a direction, to a factor of two."""
     length = float(np.linalg.norm(direction))
@@ -84,7 +84,7 @@ def _reach(
     return reach
 
 
-def point_of(prediction: Predicted) -> Array:
+def point_of(prediction: Forecast) -> Array:
     """The likeliest outcome of a prediction, or the array itself."""
     if isinstance(prediction, Prediction | LabelPrediction | JointPrediction):
         return prediction.point

@@ -22,7 +22,7 @@ from ..checks import Array, BoolArray, as_vector, briefly
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..predictions import AnyPrediction, JointPrediction, Prediction
-from .base import Loss, LossLike, Predicted, Slots, as_kind, conjugate_bound
+from .base import Forecast, Loss, LossLike, Slots, as_kind, conjugate_bound
 from .labels import LabelLoss, split_blocks
 from .shared_budget import Block, mix_labels, share_budget
 
@@ -85,22 +85,20 @@ class Combined(Loss):
             )
         object.__setattr__(self, "weights", tuple(weights.tolist()))
 
-    def components(self, prediction: Predicted, outcome: Array) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Weighted loss of each block, shape (..., number of blocks)."""
         blocks = self.blocks(prediction, outcome)
         paid = [loss.score(part, y) / w for loss, w, part, y in blocks]
         return np.stack(paid, axis=-1)
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of the blocks' expressions."""
         blocks = self.blocks(prediction, outcome)
         terms = [loss.expression(part, y) / w for loss, w, part, y in blocks]
         return sum(terms[1:], terms[0])
 
     def unit_expression(
-        self, prediction: Predicted, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Sum of the blocks' own, each at its weight's share of the excess."""
         terms = [
@@ -110,7 +108,7 @@ class Combined(Loss):
         return sum(terms[1:], terms[0])
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Blocks' conjugates, each at the shared multiplier divided by its weight."""
         duals = [
@@ -121,14 +119,14 @@ class Combined(Loss):
         return Epigraph(value, [c for dual in duals for c in dual.constraints])
 
     def counterpart(
-        self, prediction: Predicted, budget: float | Array, direction: cp.Expression
+        self, prediction: Forecast, budget: float | Array, direction: cp.Expression
     ) -> Epigraph:
         """By the conjugate; where there are labels, of their relaxation."""
         if self.has_slots:
             return super().counterpart(prediction, budget, direction)
         return conjugate_bound(self, prediction, budget, direction)
 
-    def slots(self, prediction: Predicted, budget: float | Array) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The blocks' locations and spreads, numbered, and the budget they share."""
         slots: Slots = {}
         for k, (loss, part) in enumerate(
@@ -159,19 +157,19 @@ class Combined(Loss):
         return all(loss.has_slots for loss in self.losses)
 
     def domain(
-        self, prediction: Predicted, outcome: cp.Expression
+        self, prediction: Forecast, outcome: cp.Expression
     ) -> list[cp.Constraint]:
         """The blocks' domains."""
         blocks = self.blocks(prediction, outcome)
         return [c for loss, _, part, y in blocks for c in loss.domain(part, y)]
 
-    def admits(self, prediction: Predicted, outcome: Array) -> BoolArray:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether each block is in its domain."""
         blocks = self.blocks(prediction, outcome)
         inside = [loss.admits(part, y) for loss, _, part, y in blocks]
         return np.asarray(np.all(inside, axis=0))
 
-    def floor(self, prediction: Predicted) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Weighted sum of the blocks' least losses."""
         blocks = self.blocks(prediction, joint(prediction).point)
         return np.asarray(sum(loss.floor(part) / w for loss, w, part, _ in blocks))
@@ -196,7 +194,7 @@ class Combined(Loss):
         """Whether weights, or a block's own parameters, are still to be learned."""
         return self.weights is None or any(loss.is_open for loss in self.losses)
 
-    def learn(self, prediction: Predicted, outcome: Array) -> Combined:
+    def learn(self, prediction: Forecast, outcome: Array) -> Combined:
         """The blocks' own parameters, then weights = mean training losses."""
         parts = joint(prediction).parts
         pairs = list(zip(parts, _split(outcome, parts), strict=True))
@@ -219,7 +217,7 @@ class Combined(Loss):
         return Combined(losses, np.maximum(means, LEAST_WEIGHT))
 
     def worst_case(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Exact, labels included.
 
@@ -252,7 +250,7 @@ class Combined(Loss):
         return worst
 
     def blocks(
-        self, prediction: Predicted, outcome: Array | cp.Expression
+        self, prediction: Forecast, outcome: Array | cp.Expression
     ) -> list[Block]:
         """Each loss with its weight, its prediction and its part of the outcome."""
         if self.weights is None:
@@ -273,7 +271,7 @@ class Combined(Loss):
         return Combined([self.losses[k] for k in kept], weights)
 
 
-def joint(prediction: Predicted) -> JointPrediction:
+def joint(prediction: Forecast) -> JointPrediction:
     """A prediction of several blocks."""
     return as_kind("Combined", prediction, JointPrediction)
 

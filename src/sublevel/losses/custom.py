@@ -15,7 +15,7 @@ from ..conic.dual import support_of
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..predictions import AnyPrediction, Prediction
-from .base import Loss, Predicted, location_of, scale_of
+from .base import Forecast, Loss, location_of, scale_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Custom(Loss):
         needs = "spread" if _required(self.function) > 2 else "location"
         object.__setattr__(self, "needs", needs)
 
-    def components(self, prediction: Predicted, outcome: Array) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """The loss as its only component, shape (..., 1)."""
         outcome = np.asarray(outcome, dtype=float)
         self.check(one_row(prediction))
@@ -63,9 +63,7 @@ class Custom(Loss):
             scores[i] = np.asarray(built.value).item()
         return scores.reshape(*outcome.shape[:-1], 1)
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """The function's own expression, checked to be convex and scalar."""
         location, scale = location_of(prediction), scale_of(prediction)
         try:
@@ -90,7 +88,7 @@ class Custom(Loss):
         self.expression(one, cp.Variable(one.width))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Support function of the epigraph {(y, t) : loss(y) <= t} at (v, -u)."""
         point = cp.Variable(slope.size + 1)
@@ -102,7 +100,7 @@ class Custom(Loss):
         """No: nothing says how the function uses its arguments."""
         return False
 
-    def floor(self, prediction: Predicted) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Anything: an empty set shows when it is used."""
         return np.full(np.shape(location_of(prediction))[:-1], -np.inf)
 
@@ -114,7 +112,7 @@ class Custom(Loss):
         return self.function(outcome, location, scale)
 
 
-def one_row(prediction: Predicted) -> Prediction:
+def one_row(prediction: Forecast) -> Prediction:
     """The prediction of the first context; a bare array is a location.
 
     Examples

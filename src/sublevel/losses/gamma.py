@@ -12,7 +12,7 @@ import numpy as np
 from ..checks import Array, BoolArray
 from ..epigraph import Epigraph
 from ..predictions import AnyPrediction
-from .base import Predicted, location_of
+from .base import Forecast, location_of
 from .poisson import require_positive_mean
 from .separable import SmoothLoss
 
@@ -29,7 +29,7 @@ class Gamma(SmoothLoss):
 
     nonneg: ClassVar[bool] = True
 
-    def penalty(self, prediction: Predicted, outcome: Array) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Unit deviances."""
         change = np.asarray(outcome / location_of(prediction) - 1, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -40,20 +40,18 @@ class Gamma(SmoothLoss):
         return np.where(np.isnan(deviance), np.inf, deviance)
 
     def domain(
-        self, prediction: Predicted, outcome: cp.Expression
+        self, prediction: Forecast, outcome: cp.Expression
     ) -> list[cp.Constraint]:
         """Amounts are positive (the closure, for a solver)."""
         del prediction
         return [outcome >= 0]
 
-    def admits(self, prediction: Predicted, outcome: Array) -> BoolArray:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether every amount is positive."""
         del prediction
         return np.asarray((outcome > 0).all(axis=-1))
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """2 (y / mean - 1 - log(y / mean))."""
         mean = location_of(prediction)
         ratio = cp.multiply(1 / mean, outcome)
@@ -61,7 +59,7 @@ class Gamma(SmoothLoss):
         return cp.sum(cp.multiply(2 / self._weights(mean), penalties))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """sum_j -2 u log(1 - mean_j v_j / (2u))."""
         mean = location_of(prediction)
@@ -76,7 +74,7 @@ class Gamma(SmoothLoss):
         super().check(prediction)
         require_positive_mean("Gamma", location_of(prediction))
 
-    def attain(self, slope: Array, prediction: Predicted) -> Array:
+    def attain(self, slope: Array, prediction: Forecast) -> Array:
         """1 / (1 / mean - slope / 2); infinitely far for slopes from 2 / mean on."""
         left = 1 / location_of(prediction) - slope / 2
         with np.errstate(divide="ignore"):

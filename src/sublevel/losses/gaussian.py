@@ -13,7 +13,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter
-from .base import Predicted, location_of, scale_of
+from .base import Forecast, location_of, scale_of
 from .squared import Squared
 
 
@@ -31,20 +31,20 @@ class Gaussian(Squared):
 
     needs: ClassVar[str] = "spread"
 
-    def penalty(self, prediction: Predicted, outcome: Array) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Squared standardised residuals."""
         return np.asarray(
             ((outcome - location_of(prediction)) / self._scale(prediction)) ** 2
         )
 
-    def spread(self, prediction: Predicted) -> Array:
-        """Predicted spread, stretched by the weights."""
+    def spread(self, prediction: Forecast) -> Array:
+        """Forecast spread, stretched by the weights."""
         scale = self._scale(prediction)
         if self.weights is None:
             return scale
         return np.sqrt(self._weights(scale)) * scale
 
-    def _scale(self, prediction: Predicted) -> Array:
+    def _scale(self, prediction: Forecast) -> Array:
         scale = scale_of(prediction)
         if scale is None:
             raise InvalidParameter(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..checks import Array, require_positive
 from ..epigraph import Epigraph, magnitude
 from ..norm_ball import aligned
-from .base import Predicted, location_of, per_row
+from .base import Forecast, location_of, per_row
 from .separable import SteepLoss
 
 
@@ -42,15 +42,13 @@ class Huber(SteepLoss):
         super().__post_init__()
         require_positive("Huber", knee=self.knee)
 
-    def penalty(self, prediction: Predicted, outcome: Array) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Huber penalties of the residuals."""
         residual = np.abs(outcome - location_of(prediction))
         core = np.minimum(residual, self.knee)
         return np.asarray(core * (residual - core / 2))
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of Huber penalties."""
         # CVXPY's huber is r^2 inside the knee: twice the textbook penalty used here.
         location = location_of(prediction)
@@ -58,7 +56,7 @@ class Huber(SteepLoss):
         return cp.sum(cp.multiply(0.5 / self._weights(location), penalties))
 
     def unit_expression(
-        self, prediction: Predicted, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Huber penalties of the residuals in units of the largest half-width."""
         location = location_of(prediction)
@@ -70,7 +68,7 @@ class Huber(SteepLoss):
         return cp.sum(cp.multiply(unit**2 / (2 * excess * weights), penalties))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v + sum_j weight_j v_j^2 / (2u) where weight_j |v_j| <= knee u."""
         location = location_of(prediction)
@@ -81,13 +79,12 @@ class Huber(SteepLoss):
             [cp.multiply(weights, magnitude(slope)) <= self.knee * multiplier],
         )
 
-    def steepness(self, prediction: Predicted, direction: npt.ArrayLike) -> Array:
+    def steepness(self, prediction: Forecast, direction: npt.ArrayLike) -> Array:
         """max_j weight_j |v_j| / knee."""
-        slope = self._weights(location_of(prediction)) * np.asarray(direction)
-        return np.asarray(np.max(np.abs(slope), axis=-1) / self.knee)
+        return super().steepness(prediction, direction) / self.knee
 
     def spend(
-        self, prediction: Predicted, price: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """sum_j weight_j v_j^2 / (2 price^2) above the steepness."""
         price = np.asarray(price, dtype=float)
@@ -96,7 +93,7 @@ class Huber(SteepLoss):
         return np.where(price > self.steepness(prediction, direction), curved, np.inf)
 
     def worst_case(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Residuals weight_j v_j / u, the steepest one taking what budget is left."""
         location = location_of(prediction)

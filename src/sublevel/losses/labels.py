@@ -23,7 +23,7 @@ from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..labels.oracle import best_labels
 from ..predictions import AnyPrediction, LabelPrediction
-from .base import Loss, Predicted, as_kind, conjugate_bound
+from .base import Forecast, Loss, as_kind, conjugate_bound
 
 #: Probabilities below this count as this: an impossible class must not make the score
 #: of a calibration point infinite.
@@ -46,31 +46,29 @@ class LabelLoss(Loss):
         return False
 
     @abstractmethod
-    def costs(self, prediction: Predicted) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """Cost of each class, one array of shape (..., K) a block."""
 
-    def components(self, prediction: Predicted, outcome: Array) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Cost of the block's label, shape (..., number of blocks)."""
         costs = self.costs(prediction)
         blocks = split_blocks(np.asarray(outcome, dtype=float), costs)
         paid = [np.sum(c * y, axis=-1) for c, y in zip(costs, blocks, strict=True)]
         return np.stack(paid, axis=-1)
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Linear in the outcome."""
         return np.concatenate(self.costs(prediction), axis=-1) @ outcome
 
     def domain(
-        self, prediction: Predicted, outcome: cp.Expression
+        self, prediction: Forecast, outcome: cp.Expression
     ) -> list[cp.Constraint]:
         """One-hot in every block, by boolean variables."""
         hot = cp.Variable(outcome.shape, boolean=True)
         blocks = split_blocks(hot, self.costs(prediction))
         return [outcome == hot, *(cp.sum(block) == 1 for block in blocks)]
 
-    def admits(self, prediction: Predicted, outcome: Array) -> BoolArray:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether each outcome is one-hot in every block."""
         blocks = split_blocks(outcome, self.costs(prediction))
         binary = np.isclose(outcome, 0) | np.isclose(outcome, 1)
@@ -78,7 +76,7 @@ class LabelLoss(Loss):
         return np.asarray(binary.all(axis=-1) & np.all(sums, axis=0))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Sum over blocks of max_j (v_j - u cost_j), over the simplex."""
         costs = self.costs(prediction)
@@ -87,18 +85,18 @@ class LabelLoss(Loss):
         return Epigraph(sum(most[1:], most[0]))
 
     def counterpart(
-        self, prediction: Predicted, budget: float | Array, direction: cp.Expression
+        self, prediction: Forecast, budget: float | Array, direction: cp.Expression
     ) -> Epigraph:
         """Of the relaxation to the simplex: safe, not exact."""
         return conjugate_bound(self, prediction, budget, direction)
 
-    def floor(self, prediction: Predicted) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Cost of the likeliest labels."""
         least = [np.min(cost, axis=-1) for cost in self.costs(prediction)]
         return np.asarray(np.sum(least, axis=0))
 
     def worst_case(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """The one-hot outcome that maximises `direction @ y`, exactly."""
         costs = self.costs(prediction)
@@ -132,7 +130,7 @@ class CrossEntropy(LabelLoss):
     array([0.693, 1.204, 1.609])
     """
 
-    def costs(self, prediction: Predicted) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """-log probability, clipped at probability 1e-12."""
         laws = self._laws(prediction)
         return tuple(-np.log(np.clip(law, LEAST_PROBABILITY, 1.0)) for law in laws)
@@ -141,7 +139,7 @@ class CrossEntropy(LabelLoss):
         """Margins will not do."""
         self._laws(prediction)
 
-    def _laws(self, prediction: Predicted) -> tuple[Array, ...]:
+    def _laws(self, prediction: Forecast) -> tuple[Array, ...]:
         laws = as_kind("CrossEntropy", prediction, LabelPrediction).probabilities
         if laws is None:
             raise InvalidParameter(
@@ -165,7 +163,7 @@ class Hinge(LabelLoss):
     array([2.5, 0. ])
     """
 
-    def costs(self, prediction: Predicted) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """From probabilities where there are any, from margins otherwise."""
         blocks = as_kind("Hinge", prediction, LabelPrediction)
         if blocks.probabilities is not None:
@@ -196,7 +194,7 @@ class ZeroOne(LabelLoss):
     array([1., 0., 1.])
     """
 
-    def costs(self, prediction: Predicted) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """0 for the likeliest class (the first among equals), 1 for the others."""
         return tuple(
             1.0 - np.eye(block.shape[-1])[np.argmax(block, axis=-1)]

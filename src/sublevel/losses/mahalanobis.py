@@ -17,7 +17,7 @@ from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall, aligned
 from ..predictions import AnyPrediction
-from .base import Loss, Predicted, Slots, location_of, per_row
+from .base import Forecast, Loss, Slots, location_of, per_row
 
 
 @dataclass(frozen=True)
@@ -73,26 +73,24 @@ class Mahalanobis(Loss):
         """Yes."""
         return True
 
-    def components(self, prediction: Predicted, outcome: Array) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Squares of the whitened residuals, shape (..., m)."""
         residual = np.asarray(outcome - location_of(prediction))
         return np.asarray((residual @ np.linalg.inv(self.factor).T) ** 2)
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Sum of squares of the whitened residuals."""
         residual = outcome - location_of(prediction)
         return cp.sum_squares(np.linalg.inv(self.factor) @ residual)
 
     def unit_expression(
-        self, prediction: Predicted, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Sum of squares of the whitened residuals in units of the radius."""
         whiten = np.linalg.inv(np.sqrt(excess) * self.factor)
         return cp.sum_squares(whiten @ (outcome - location_of(prediction)))
 
-    def slots(self, prediction: Predicted, budget: float | Array) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The location and the radius."""
         location = np.asarray(location_of(prediction), dtype=float)
         radius = np.broadcast_to(np.sqrt(budget), location.shape[:-1])
@@ -104,7 +102,7 @@ class Mahalanobis(Loss):
         return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v + v' covariance v / (4 u)."""
         shift = location_of(prediction) @ slope
@@ -123,7 +121,7 @@ class Mahalanobis(Loss):
         """Whether the covariance is still to be learned."""
         return self.covariance is None
 
-    def learn(self, prediction: Predicted, outcome: Array) -> Mahalanobis:
+    def learn(self, prediction: Forecast, outcome: Array) -> Mahalanobis:
         """Second moments of the residuals, shrunk (Ledoit & Wolf 2004)."""
         if self.covariance is not None:
             return self
@@ -137,13 +135,13 @@ class Mahalanobis(Loss):
         """sqrt(budget); 0 below the least loss."""
         return float(np.sqrt(max(budget, 0.0)))
 
-    def ball(self, prediction: Predicted, budget: float) -> NormBall:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall:
         """The ellipsoid."""
         radius = float(np.sqrt(budget))
         return NormBall(location_of(prediction), self.factor, radius, 2)
 
     def spend(
-        self, prediction: Predicted, price: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """||L'v||^2 / (2 price)^2."""
         del prediction
@@ -151,7 +149,7 @@ class Mahalanobis(Loss):
         return np.asarray(np.sum((slope / per_row(2 * price)) ** 2, axis=-1))
 
     def worst_case(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Prediction + sqrt(budget) covariance v / ||L'v||."""
         factor = self.factor

@@ -16,7 +16,7 @@ from ..checks import Array, BoolArray
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..predictions import AnyPrediction
-from .base import Predicted, location_of
+from .base import Forecast, location_of
 from .separable import SmoothLoss
 
 
@@ -32,7 +32,7 @@ class Poisson(SmoothLoss):
 
     nonneg: ClassVar[bool] = True
 
-    def penalty(self, prediction: Predicted, outcome: Array) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Unit deviances."""
         mean, outcome = location_of(prediction), np.asarray(outcome, dtype=float)
         change = np.maximum(outcome, 0.0) / mean - 1
@@ -46,7 +46,7 @@ class Poisson(SmoothLoss):
         return np.where(outcome < 0, np.inf, deviance)
 
     def unit_expression(
-        self, prediction: Predicted, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """2 kl_div(y, mean) in units of the largest mean."""
         mean = location_of(prediction)
@@ -55,27 +55,25 @@ class Poisson(SmoothLoss):
         return cp.sum(cp.multiply(2 * unit / (excess * self._weights(mean)), penalties))
 
     def domain(
-        self, prediction: Predicted, outcome: cp.Expression
+        self, prediction: Forecast, outcome: cp.Expression
     ) -> list[cp.Constraint]:
         """Counts are not negative."""
         del prediction
         return [outcome >= 0]
 
-    def admits(self, prediction: Predicted, outcome: Array) -> BoolArray:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether no count is negative."""
         del prediction
         return np.asarray((outcome >= 0).all(axis=-1))
 
-    def expression(
-        self, prediction: Predicted, outcome: cp.Expression
-    ) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """2 kl_div(y, mean)."""
         mean = location_of(prediction)
         penalties = cp.kl_div(outcome, mean)
         return cp.sum(cp.multiply(2 / self._weights(mean), penalties))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Predicted
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """sum_j 2 mean_j u (exp(v_j / (2u)) - 1)."""
         mean = location_of(prediction)
@@ -91,7 +89,7 @@ class Poisson(SmoothLoss):
         super().check(prediction)
         require_positive_mean("Poisson", location_of(prediction))
 
-    def attain(self, slope: Array, prediction: Predicted) -> Array:
+    def attain(self, slope: Array, prediction: Forecast) -> Array:
         """Mean exp(slope / 2)."""
         return np.asarray(location_of(prediction) * np.exp(slope / 2))
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..checks import Array, BoolArray, as_vector
 from ..errors import InvalidParameter
 from ..predictions import AnyPrediction
-from .base import Loss, Predicted, location_of, per_row
+from .base import Forecast, Loss, location_of, per_row
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class SeparableLoss(Loss):
         object.__setattr__(self, "weights", tuple(weights.tolist()))
 
     @abstractmethod
-    def penalty(self, prediction: Predicted, outcome: Array) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss of each component before weighting, shape (..., m)."""
 
-    def components(self, prediction: Predicted, outcome: Array) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss by component, shape (..., m)."""
         location = location_of(prediction)
         self._check_width(np.shape(location)[-1])
@@ -90,12 +90,16 @@ class SteepLoss(SeparableLoss):
         """Yes."""
         return True
 
-    @abstractmethod
-    def steepness(self, prediction: Predicted, direction: npt.ArrayLike) -> Array:
-        """Most that one more unit of budget is worth far out, shape (...)."""
+    def steepness(self, prediction: Forecast, direction: npt.ArrayLike) -> Array:
+        """Most that one more unit of budget is worth far out, shape (...).
+
+        Where a unit of residual costs one over the weight: max_j weight_j |v_j|.
+        """
+        slope = self._weights(location_of(prediction)) * np.asarray(direction)
+        return np.asarray(np.max(np.abs(slope), axis=-1))
 
     def spend(
-        self, prediction: Predicted, price: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Nothing above the steepness, everything at it and below."""
         steep = self.steepness(prediction, direction)
@@ -112,11 +116,11 @@ class SmoothLoss(SeparableLoss):
         return True
 
     @abstractmethod
-    def attain(self, slope: Array, prediction: Predicted) -> Array:
+    def attain(self, slope: Array, prediction: Forecast) -> Array:
         """The y, by component, that maximises slope * y - penalty(y), or its limit."""
 
     def spend(
-        self, prediction: Predicted, price: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Loss where the slopes are weight_j v_j / price."""
         weighted = self._weights(location_of(prediction)) * np.asarray(direction)
@@ -125,7 +129,7 @@ class SmoothLoss(SeparableLoss):
             return self.score(prediction, outcome)
 
     def worst_case(
-        self, prediction: Predicted, budget: float | Array, direction: npt.ArrayLike
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
     ) -> Array:
         """Outcome that maximises `direction @ y` at loss <= budget, to rounding."""
         weighted = self._weights(location_of(prediction)) * np.asarray(direction)

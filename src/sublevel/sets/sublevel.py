@@ -22,7 +22,7 @@ from ..errors import InvalidParameter, Unbounded
 from ..labels import are_affordable
 from ..losses import Combined, LabelLoss, Loss
 from ..losses import get as get_loss
-from ..losses.base import LossLike, Predicted
+from ..losses.base import Forecast, LossLike
 from ..losses.by_solver import within_budget
 from ..predictions import (
     AnyPrediction,
@@ -62,7 +62,7 @@ class Sublevel(UncertaintySet):
     if TYPE_CHECKING:
 
         def __init__(
-            self, loss: LossLike, prediction: Predicted, budget: float
+            self, loss: LossLike, prediction: Forecast, budget: float
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -220,7 +220,7 @@ def _within_radius(
 
 def sublevel_set(
     loss: LossLike,
-    prediction: Predicted,
+    prediction: Forecast,
     budget: float,
     classes: Iterable[Iterable[Hashable]] | None = None,
 ) -> UncertaintySet:
@@ -258,7 +258,7 @@ def _label_costs(loss: Loss, prediction: AnyPrediction) -> tuple[Array, ...] | N
 OWNER = "Sublevel"
 
 
-def one_context(loss: Loss, prediction: Predicted) -> AnyPrediction:
+def one_context(loss: Loss, prediction: Forecast) -> AnyPrediction:
     """A prediction with arrays of shape (m,) that has what the loss needs.
 
     Examples
@@ -278,7 +278,7 @@ def one_context(loss: Loss, prediction: Predicted) -> AnyPrediction:
     return one
 
 
-def _numbers(loss: Loss, prediction: Predicted) -> Prediction:
+def _numbers(loss: Loss, prediction: Forecast) -> Prediction:
     if isinstance(prediction, LabelPrediction | JointPrediction):
         raise _wrong(loss, "a Prediction", prediction)
     if not isinstance(prediction, Prediction):
@@ -295,7 +295,7 @@ def _numbers(loss: Loss, prediction: Predicted) -> Prediction:
     return Prediction(location, scale)
 
 
-def _labels(loss: Loss, prediction: Predicted) -> LabelPrediction:
+def _labels(loss: Loss, prediction: Forecast) -> LabelPrediction:
     if not isinstance(prediction, LabelPrediction) or not prediction.values:
         raise _wrong(loss, "a LabelPrediction with a block of classes", prediction)
     probabilities = _blocks("probabilities", prediction.probabilities)
@@ -314,7 +314,7 @@ def _blocks(name: str, blocks: Iterable[Array] | None) -> tuple[Array, ...] | No
     return tuple(as_vector(OWNER, f"{name}[{k}]", b) for k, b in enumerate(blocks))
 
 
-def _joint(loss: Combined, prediction: Predicted) -> JointPrediction:
+def _joint(loss: Combined, prediction: Forecast) -> JointPrediction:
     parts = prediction.parts if isinstance(prediction, JointPrediction) else ()
     if len(parts) != len(loss.losses):
         wanted = f"a JointPrediction of {len(loss.losses)} parts, one a loss"
@@ -323,7 +323,7 @@ def _joint(loss: Combined, prediction: Predicted) -> JointPrediction:
     return JointPrediction(tuple(one_context(block, part) for block, part in pairs))
 
 
-def _wrong(loss: Loss, wanted: str, prediction: Predicted) -> InvalidParameter:
+def _wrong(loss: Loss, wanted: str, prediction: Forecast) -> InvalidParameter:
     return InvalidParameter(
         f"Sublevel(prediction=...) must be {wanted}, for {type(loss).__name__}, got "
         f"{prediction!r}."
