@@ -50,7 +50,8 @@ COMPONENTWISE = ("location", "scale", "reach")
 class Loss(ABC):
     """A convex loss of an outcome, given a prediction.
 
-    Subclasses are frozen dataclasses.
+    Subclasses are frozen dataclasses. A bare array given as `prediction` is taken as
+    the location.
     """
 
     #: What the loss asks of a model: "location", "spread", "labels" or a tuple.

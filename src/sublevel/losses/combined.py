@@ -202,7 +202,7 @@ class Combined(Loss):
             loss.learn(*pair) for loss, pair in zip(self.losses, pairs, strict=True)
         )
         if self.weights is not None:
-            return Combined(losses, self.weights)
+            return type(self)(losses, self.weights)
         means = [
             float(np.mean(loss.score(*pair)))
             for loss, pair in zip(losses, pairs, strict=True)
@@ -214,7 +214,7 @@ class Combined(Loss):
                     f"got {mean:.4g} for {type(loss).__name__}. Give weights=, or use "
                     "another loss for this block (Gaussian in place of NLL)."
                 )
-        return Combined(losses, np.maximum(means, LEAST_WEIGHT))
+        return type(self)(losses, np.maximum(means, LEAST_WEIGHT))
 
     def worst_case(
         self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
