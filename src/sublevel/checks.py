@@ -4,8 +4,8 @@ The user sees an error only about something they passed, so every check names it
 """
 
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sized
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ LARGEST = 1e140
 
 
 def as_vector(
-    owner: str, name: str, value: Any, size: int | None = None, finite: bool = True
+    owner: str, name: str, value: object, size: int | None = None, finite: bool = True
 ) -> Array:
     """A float array of shape (size,), read-only, from anything array-like."""
     array = _as_array(owner, name, value, finite)
@@ -45,7 +45,7 @@ def as_vector(
 def as_matrix(
     owner: str,
     name: str,
-    value: Any,
+    value: object,
     shape: tuple[int | None, int | None] = (None, None),
     finite: bool = True,
     sized: bool = True,
@@ -71,7 +71,7 @@ def as_matrix(
     return freeze(array)
 
 
-def as_entries(owner: str, name: str, value: Any, size: int) -> Array:
+def as_entries(owner: str, name: str, value: object, size: int) -> Array:
     """A read-only vector of shape (size,) from one number for all, or one each."""
     array = _as_array(owner, name, value, finite=True)
     if array.ndim == 0:
@@ -79,7 +79,7 @@ def as_entries(owner: str, name: str, value: Any, size: int) -> Array:
     return as_vector(owner, name, array, size)
 
 
-def as_outcomes(owner: str, value: Any, dim: int) -> tuple[Array, bool]:
+def as_outcomes(owner: str, value: object, dim: int) -> tuple[Array, bool]:
     """Outcomes as rows of shape (n, dim), and whether a single one was given."""
     array = _as_array(owner, "outcomes", value, finite=False)
     if array.ndim == 1 and array.size == dim:
@@ -112,7 +112,7 @@ def require_nonnegative(owner: str, **values: Any) -> None:
         require_sized(owner, name, np.asarray(value, dtype=float))
 
 
-def require_tolerance(owner: str, tol: Any) -> None:
+def require_tolerance(owner: str, tol: object) -> None:
     """A relative slack: zero or more, and finite."""
     if not (is_number(tol) and 0 <= tol < np.inf):
         raise InvalidParameter(
@@ -159,7 +159,9 @@ def require_having(owner: str, attribute: str, what: str, **values: Any) -> None
             )
 
 
-def as_generator(owner: str, random_state: Any) -> np.random.Generator:
+def as_generator(
+    owner: str, random_state: int | np.random.Generator | None
+) -> np.random.Generator:
     """A generator from a seed, a generator, or None for a fresh one."""
     given = isinstance(random_state, np.random.Generator) or random_state is None
     if not (given or is_whole(random_state)):
@@ -180,7 +182,7 @@ def freeze(array: Array) -> Array:
     return frozen
 
 
-def briefly(value: Any) -> str:
+def briefly(value: object) -> str:
     """The value itself if that is short, else its type and size.
 
     Examples
@@ -195,11 +197,11 @@ def briefly(value: Any) -> str:
     written = repr(value)
     if len(written) <= _LONGEST:
         return written
-    size = f" of length {len(value)}" if hasattr(value, "__len__") else ""
+    size = f" of length {len(value)}" if isinstance(value, Sized) else ""
     return f"{type(value).__name__}{size}"
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether the value is one real number; True and False are answers, not numbers.
 
     Examples
@@ -213,7 +215,7 @@ def is_number(value: Any) -> bool:
     return real and not strange and (type(value) is not int or abs(value) < 10**308)
 
 
-def is_answer(value: Any) -> bool:
+def is_answer(value: object) -> bool:
     """Whether the value is true or false, or the numbers 1 and 0 for these.
 
     Examples
@@ -225,7 +227,7 @@ def is_answer(value: Any) -> bool:
     return bool(truth or (is_number(value) and value in (0, 1)))
 
 
-def is_whole(value: Any, least: int = 0) -> bool:
+def is_whole(value: object, least: int = 0) -> bool:
     """Whether the value is an integer, of at least `least`.
 
     Examples
@@ -233,11 +235,10 @@ def is_whole(value: Any, least: int = 0) -> bool:
     >>> is_whole(2), is_whole(2.0), is_whole(True), is_whole(0, least=1)
     (True, False, False, False)
     """
-    whole = is_number(value) and isinstance(value, int | np.integer)
-    return bool(whole and value >= least)
+    return isinstance(value, int | np.integer) and is_number(value) and value >= least
 
 
-def as_numbers(owner: str, name: str, value: Any) -> Array:
+def as_numbers(owner: str, name: str, value: object) -> Array:
     """A float array from anything that holds real numbers, NaN and infinities included.
 
     What NumPy would turn into numbers without a word is refused: truth values, words
@@ -264,7 +265,7 @@ def as_numbers(owner: str, name: str, value: Any) -> Array:
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> npt.NDArray[Any]:
     """A table whose missing entries are NaN, where NumPy would stumble over them."""
     array = np.asarray(value)
     if array.dtype.kind != "O" or "pandas" not in sys.modules:
@@ -287,17 +288,17 @@ _STRANGE = {
 }
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: object) -> str:
     return type(value).__name__ if np.iterable(value) else briefly(value)
 
 
-def _strange(kind: str, example: Any) -> tuple[str, str]:
+def _strange(kind: str, example: object) -> tuple[str, str]:
     """What was seen, with an example, and the way out."""
     what, way_out = _STRANGE[kind]
     return f" with {what} such as {briefly(example)}", f" {way_out}" if way_out else ""
 
 
-def _stranger(value: Any, level: int = 0) -> tuple[str, str] | None:
+def _stranger(value: object, level: int = 0) -> tuple[str, str] | None:
     """What is in a value that is no real number, and the way out; None if nothing."""
     if level > _MOST_LEVELS:
         return f" nested more than {_MOST_LEVELS} levels deep", ""
@@ -325,7 +326,7 @@ def _stranger(value: Any, level: int = 0) -> tuple[str, str] | None:
     return _strange(array.dtype.kind, array.ravel().tolist()[0] if array.size else None)
 
 
-def _stranger_in(values: Any, level: int) -> tuple[str, str] | None:
+def _stranger_in(values: Iterable[object], level: int) -> tuple[str, str] | None:
     """The same for lists of anything, lists in lists included."""
     for value in values:
         if type(value) is float or type(value) is int:
@@ -338,13 +339,13 @@ def _stranger_in(values: Any, level: int) -> tuple[str, str] | None:
     return None
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     """Whether it is what pandas writes for a number that is missing."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and value is pandas.NA
 
 
-def _as_array(owner: str, name: str, value: Any, finite: bool) -> Array:
+def _as_array(owner: str, name: str, value: object, finite: bool) -> Array:
     array = as_numbers(owner, name, value)
     bad = ~np.isfinite(array) if finite else np.isnan(array)
     if bad.any():

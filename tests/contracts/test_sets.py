@@ -62,11 +62,11 @@ def test_below_the_least_loss_the_set_is_the_likeliest_outcome(name):
 class TooSmall(sets.Box):
     """A box whose support forgets a part of the set."""
 
-    def _support(self, direction):
-        return direction @ self._worst_case(direction)
+    def maximum(self, direction):
+        return direction @ self.maximiser(direction)
 
-    def _worst_case(self, direction):
-        return 0.9 * super()._worst_case(direction)
+    def maximiser(self, direction):
+        return 0.9 * super().maximiser(direction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +82,14 @@ class HalfCombined(losses.Combined):
 class TooLarge(sets.Box):
     """A box whose worst case lies outside."""
 
-    def _worst_case(self, direction):
-        return 1.1 * super()._worst_case(direction)
+    def maximiser(self, direction):
+        return 1.1 * super().maximiser(direction)
 
 
 @dataclass(frozen=True, eq=False)
 class StraySamples(sets.Box):
-    def _sample(self, size, rng):
-        return 2 + super()._sample(size, rng)
+    def draw(self, size, rng):
+        return 2 + super().draw(size, rng)
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ def test_membership_of_images_by_solve_equals_by_inverse(seed):
     # The same set: y' (M M')^-1 y <= 1.
     twin = Ellipsoid(np.zeros(2), np.linalg.cholesky(matrix @ matrix.T), 1.0)
     outcomes = rng.normal(size=(6, 2)) * 1.5
-    clear = np.abs(twin._ball.norm(outcomes) - 1) > 1e-4
+    clear = np.abs(twin.norm_ball.norm(outcomes) - 1) > 1e-4
     assert np.array_equal(
         image.contains(outcomes)[clear], twin.contains(outcomes)[clear]
     )

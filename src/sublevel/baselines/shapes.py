@@ -216,7 +216,7 @@ class Ellipsoidal(Shape):
 
     def components(self, prediction: Located, outcome: npt.ArrayLike) -> Array:
         """Squares of the whitened residuals, shape (..., m)."""
-        residual = np.asarray(outcome - location_of(prediction))[..., None]
+        residual = (np.asarray(outcome) - location_of(prediction))[..., None]
         factor = np.broadcast_to(
             _factor(prediction), (*residual.shape[:-2], *residual.shape[-2:-1] * 2)
         )

@@ -8,7 +8,7 @@ parameters, in the order and signs Clarabel takes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
@@ -20,6 +20,13 @@ from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 from ..errors import NotRobustifiable
 from .cone_form import Cone, ConeForm, Terms
 from .program import ConeProgram, Indices, Uncompilable, rows_of
+
+if TYPE_CHECKING:
+    from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeDims, ParamConeProg
+    from cvxpy.reductions.solvers.solving_chain import SolvingChain
+
+#: Kinds of cones with their sizes, or exponents, in the order of the rows.
+Cones = tuple[tuple[str, float], ...]
 
 #: The function that restores a structured leaf; CVXPY 1.8 has it by the second name.
 _RECOVER: Any = getattr(
@@ -39,7 +46,7 @@ def _backend(problem: cp.Problem) -> str | None:
     return SPARSE if numbers >= MANY else None
 
 
-def cone_form(*constraints: Any) -> ConeForm:
+def cone_form(*constraints: cp.Constraint) -> ConeForm:
     """The cone rows of constraints that follow the DPP rules."""
     problem = cp.Problem(cp.Minimize(0), list(constraints))
     bare = not problem.variables()
@@ -49,8 +56,8 @@ def cone_form(*constraints: Any) -> ConeForm:
     conic, _ = Dcp2Cone(quad_obj=False).apply(problem)
     stuffing = ConeMatrixStuffing(quad_obj=False, canon_backend=_backend(problem))
     program, _ = stuffing.apply(conic)
-    known = {constraint.id for constraint in program.constraints}
-    lost = [c for c in conic.constraints if c.id not in known]
+    covered = {constraint.id for constraint in program.constraints}
+    lost = [c for c in conic.constraints if c.id not in covered]
     if lost or any(variable.is_complex() for variable in conic.variables()):
         kinds = sorted({type(c).__name__ for c in lost}) or ["complex variables"]
         raise NotRobustifiable(
@@ -87,7 +94,7 @@ def _without_first(form: ConeForm) -> ConeForm:
     )
 
 
-def _terms(program: Any) -> tuple[Any, dict[Any, Terms]]:
+def _terms(program: ParamConeProg) -> tuple[Any, dict[Any, Terms]]:
     """The constant matrix and the terms of every parameter."""
     shape = (program.constr_size, program.x.size + 1)
     tensor = sp.coo_array(program.A)
@@ -107,14 +114,14 @@ def _terms(program: Any) -> tuple[Any, dict[Any, Terms]]:
 
 def _cones(constraints: list[Any], written: dict[int, Any]) -> tuple[Cone, ...]:
     names = {"Zero": "zero", "NonNeg": "nonneg"}
-    found, start = [], 0
+    cones, start = [], 0
     for constraint in constraints:
         size = sum(argument.size for argument in constraint.args)
         kind = type(constraint).__name__
         rows = slice(start, start + size)
-        found.append(Cone(names.get(kind, kind), rows, written[constraint.id]))
+        cones.append(Cone(names.get(kind, kind), rows, written[constraint.id]))
         start += size
-    return tuple(found)
+    return tuple(cones)
 
 
 def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
@@ -158,7 +165,7 @@ def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
     )
 
 
-def _slots(program: Any, labels: dict[int, str]) -> dict[str, slice]:
+def _slots(program: ParamConeProg, labels: dict[int, str]) -> dict[str, slice]:
     """Where each parameter is; CVXPY 1.9 renames those with a structure."""
     slots = {}
     for parameter in program.parameters:
@@ -170,7 +177,7 @@ def _slots(program: Any, labels: dict[int, str]) -> dict[str, slice]:
 
 
 def _entries(
-    problem: cp.Problem, program: Any, chain: Any, inverse: Any
+    problem: cp.Problem, program: ParamConeProg, chain: SolvingChain, inverse: list[Any]
 ) -> dict[int, sp.csr_array]:
     """Every variable's entries, column by column, as linear functions of the columns.
 
@@ -196,7 +203,7 @@ def _entries(
     return entries
 
 
-def _recovery(variable: Any, reduced: Any) -> sp.csr_array:
+def _recovery(variable: cp.Variable, reduced: cp.Variable) -> sp.csr_array:
     """A leaf's entries from those of the plain one that stands for it."""
     if reduced.size == variable.size and not _is_structured(variable):
         return sp.eye_array(variable.size, format="csr")
@@ -209,13 +216,13 @@ def _recovery(variable: Any, reduced: Any) -> sp.csr_array:
     return sp.csr_array(np.column_stack(columns))
 
 
-def _is_structured(leaf: Any) -> bool:
+def _is_structured(leaf: cp.Variable | cp.Parameter) -> bool:
     names = ("symmetric", "PSD", "NSD", "diag", "sparsity", "hermitian")
     return any(bool(leaf.attributes.get(name)) for name in names)
 
 
 def _without_infinite_rows(
-    indices: Indices, A: sp.csr_array, b: sp.csr_array, cones: Any
+    indices: Indices, A: sp.csr_array, b: sp.csr_array, cones: Cones
 ) -> tuple[sp.csr_array, sp.csr_array]:
     """Rows `... <= inf` say nothing, and a solver may not take the infinity."""
     endless = np.unique(b.tocoo().coords[0][np.isposinf(b.tocoo().data)])
@@ -235,7 +242,7 @@ def _without_infinite_rows(
     return A, b
 
 
-def _matrix(program: Any) -> tuple[Any, Any, Any, Any]:
+def _matrix(program: ParamConeProg) -> tuple[Any, Any, Any, Any]:
     """Pattern of A by column, and the tables of its entries and of b."""
     tensor, width = sp.coo_array(program.A), program.x.size
     position, slot = tensor.coords
@@ -255,7 +262,7 @@ def _matrix(program: Any) -> tuple[Any, Any, Any, Any]:
     return pattern % rows, indptr, A, b
 
 
-def _condensed(tensor: Any) -> tuple[Any, Any]:
+def _condensed(tensor: sp.coo_array) -> tuple[Any, Any]:
     """The rows of a tall sparse table that have entries, and the table of them."""
     position, slot = tensor.coords
     rows, entry = np.unique(position, return_inverse=True)
@@ -263,7 +270,7 @@ def _condensed(tensor: Any) -> tuple[Any, Any]:
     return rows, sp.csr_array((tensor.data, (entry, slot)), shape=shape)
 
 
-def _clarabel_cones(dims: Any) -> tuple[tuple[str, float], ...]:
+def _clarabel_cones(dims: ConeDims) -> Cones:
     cones = [("zero", dims.zero), ("nonneg", dims.nonneg)]
     cones += [("soc", size) for size in dims.soc]
     cones += [("psd", size) for size in dims.psd]

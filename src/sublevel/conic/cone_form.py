@@ -17,6 +17,9 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from ..checks import Array
+from .program import Indices
+
 
 class OutcomeParameter(cp.Parameter):  # type: ignore[misc]
     """A parameter whose value nature chooses."""
@@ -35,7 +38,7 @@ class Cone:
 
     kind: str
     rows: slice
-    constraint: Any
+    constraint: cp.Constraint
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,10 @@ class Terms:
     Sorted by row; all arrays are of shape (terms,).
     """
 
-    row: Any
-    column: Any
-    entry: Any
-    value: Any
+    row: Indices
+    column: Indices
+    entry: Indices
+    value: Array
 
     def of_row(self, row: int) -> Terms:
         """The terms of one row."""
@@ -77,7 +80,7 @@ class ConeForm:
 
     columns: tuple[tuple[Any, slice], ...]
     auxiliary: frozenset[int]
-    constant: Any
+    constant: sp.csr_array
     parameters: dict[Any, Terms]
     cones: tuple[Cone, ...]
 
@@ -103,7 +106,7 @@ class ConeForm:
             )
         return total
 
-    def certain(self, row: int, leave_out: Any = None) -> cp.Expression:
+    def certain(self, row: int, leave_out: cp.Variable | None = None) -> cp.Expression:
         """The same as an expression in which the other parameters stay parameters.
 
         A variable to `leave_out` does not appear in it.
@@ -121,7 +124,7 @@ class ConeForm:
             total = total + cp.vec(parameter, order="F") @ values
         return total
 
-    def affine(self, matrix: Any) -> cp.Expression:
+    def affine(self, matrix: sp.csr_array) -> cp.Expression:
         """A sparse matrix times the variables, of which only those it needs appear.
 
         So CVXPY sees the sign of what is made of variables with signs.
@@ -154,7 +157,7 @@ class ConeForm:
         return uncertain
 
 
-def _product(block: Any, variable: Any) -> cp.Expression:
+def _product(block: sp.csr_array, variable: cp.Variable) -> cp.Expression:
     """A sparse matrix times a variable; plus or minus the variable where that is it.
 
     A shorter expression is canonicalised faster.

@@ -155,7 +155,7 @@ class ConeProgram:
         return sp.csc_array((values, row, indptr), shape=(self.width, self.width))
 
     def moving(self, names: tuple[str, ...]) -> Moving:
-        """What some slots move; the same for all contexts, so found only once."""
+        """What some slots move; the same for all contexts, so looked up only once."""
         if names not in self._moving:
             slots = [self.slots[name] for name in names]
             columns = np.concatenate(
@@ -229,8 +229,8 @@ class ProgramData:
 
     def at(self, rows: Rows) -> ProgramData:
         """The data of some of the contexts."""
-        blocks = {name: getattr(self, name).at(rows) for name in ("P", "q", "A", "b")}
-        return replace(self, **blocks)
+        P, q, A, b = (block.at(rows) for block in (self.P, self.q, self.A, self.b))
+        return replace(self, P=P, q=q, A=A, b=b)
 
     @property
     def offsets(self) -> Array:

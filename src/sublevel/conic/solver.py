@@ -283,7 +283,7 @@ def _settings() -> Any:
     return settings
 
 
-def _build(data: ProgramData, i: int, settings: Any) -> Any:
+def _build(data: ProgramData, i: int, settings: clarabel.DefaultSettings) -> Any:
     program = data.program
     return clarabel.DefaultSolver(
         program.quadratic(data.P.row(i)),
@@ -295,7 +295,7 @@ def _build(data: ProgramData, i: int, settings: Any) -> Any:
     )
 
 
-def _read(solved: Any) -> Solution:
+def _read(solved: clarabel.DefaultSolution) -> Solution:
     code = _CODES.get(solved.status)
     if code is None and solved.status in _EXHAUSTED:
         value, dual = solved.obj_val, solved.obj_val_dual

@@ -2,12 +2,12 @@
 
 At a price u of the room, a class loses  max_j (gain_j - u excess_j) - (gain - u excess)
 against the best of its block. The losses of a choice add up, and only choices that lose
-little in total can beat a known one. Lists are kept short by that, by the room, and by
+little in total can beat one at hand. Lists are kept short by that, by the room, and by
 dropping pairs of cost and gain that another pair dominates (Nemhauser & Ullmann, 1969).
 """
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,19 +39,19 @@ class Choices(NamedTuple):
 
     def one(self, state: int) -> Labels:
         """Labels of one choice, shape (blocks,)."""
-        found = self.settled.copy()
+        labels = self.settled.copy()
         for k, (pair, classes) in zip(self.free[::-1], self.steps[::-1], strict=True):
             state, chosen = divmod(int(pair[state]), classes.size)
-            found[k] = classes[chosen]
-        return found
+            labels[k] = classes[chosen]
+        return labels
 
-    def labels(self, states: Any) -> Labels:
+    def labels(self, states: Labels) -> Labels:
         """Labels of some of the choices, shape (len(states), blocks)."""
-        found = np.tile(self.settled, (len(states), 1))
+        labels = np.tile(self.settled, (len(states), 1))
         for k, (pair, classes) in zip(self.free[::-1], self.steps[::-1], strict=True):
             states, chosen = np.divmod(pair[states], classes.size)
-            found[:, k] = classes[chosen]
-        return found
+            labels[:, k] = classes[chosen]
+        return labels
 
 
 def promising(

@@ -17,9 +17,9 @@ classifiers lead here. The problem is NP-hard in general and easy in practice:
 
 from collections.abc import Sequence
 from math import inf, isnan
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array
 from ..errors import InvalidParameter, SolverFailed
@@ -31,7 +31,10 @@ MOST_STATES = 2_000_000
 
 
 def best_labels(
-    gains: Sequence[Any], costs: Sequence[Any], budget: float, tol: float = TOLERANCE
+    gains: Sequence[npt.ArrayLike],
+    costs: Sequence[npt.ArrayLike],
+    budget: float,
+    tol: float = TOLERANCE,
 ) -> Labels:
     """The affordable labels of largest total gain, one class index a block.
 
@@ -68,7 +71,10 @@ def best_of(table: LabelTable) -> Labels:
 
 
 def pareto_labels(
-    gains: Sequence[Any], costs: Sequence[Any], budget: float, tol: float = TOLERANCE
+    gains: Sequence[npt.ArrayLike],
+    costs: Sequence[npt.ArrayLike],
+    budget: float,
+    tol: float = TOLERANCE,
 ) -> tuple[Array, Array, Labels]:
     """Every affordable trade-off between cost and gain that nothing dominates.
 
@@ -90,19 +96,22 @@ def pareto_labels(
     """
     table = LabelTable.of(gains, costs, budget, tol)
     # Every class loses something finite; those that are absent lose inf.
-    found = promising(table, 0.0, np.finfo(float).max, MOST_STATES)
-    if found is None:
+    choices = promising(table, 0.0, np.finfo(float).max, MOST_STATES)
+    if choices is None:
         raise InvalidParameter(
             f"pareto_labels(costs=...) must have at most {MOST_STATES} trade-offs "
             f"between cost and gain. Lower the budget or use fewer blocks."
         )
-    labels = found.labels(undominated(found.cost, -found.loss))
+    labels = choices.labels(undominated(choices.cost, -choices.loss))
     excess, gain = np.array([table.totals(row) for row in labels]).T
     return excess + table.least, gain, labels
 
 
 def milp_labels(
-    gains: Sequence[Any], costs: Sequence[Any], budget: float, tol: float = TOLERANCE
+    gains: Sequence[npt.ArrayLike],
+    costs: Sequence[npt.ArrayLike],
+    budget: float,
+    tol: float = TOLERANCE,
 ) -> Labels:
     """The same labels as `best_labels`, from the mixed-integer solver HiGHS.
 
@@ -139,22 +148,22 @@ def _switch(table: LabelTable, unit: float) -> Labels:
 
 
 def _branch(table: LabelTable) -> Labels:
-    """The best labels: dual bound, known labels, then the choices between the two."""
+    """The best labels: dual bound, labels at hand, then the choices between the two."""
     price, bound, under, over = _dual(table)
-    known, labels = _repaired(table, under, over)
+    gained, labels = _repaired(table, under, over)
     size = np.abs(table.gains[table.costs.usable]).sum() + price * table.room
     rounding = 1e-13 * float(size)
-    gap = bound - known + rounding
+    gap = bound - gained + rounding
     if gap <= 2 * rounding:
         return labels
-    found = promising(table, price, gap, MOST_STATES)
-    if found is None:
+    choices = promising(table, price, gap, MOST_STATES)
+    if choices is None:
         return _milp(table)
-    if not found.cost.size:
-        # Nothing left between the bounds: the known labels are the best ones.
+    if not choices.cost.size:
+        # Nothing left between the bounds: the labels at hand are the best ones.
         return labels
-    best = found.one(int((price * found.cost - found.loss).argmax()))
-    return best if table.gain(best) > known else labels
+    best = choices.one(int((price * choices.cost - choices.loss).argmax()))
+    return best if table.gain(best) > gained else labels
 
 
 def _dual(table: LabelTable) -> tuple[float, float, Labels, Labels]:
@@ -175,14 +184,14 @@ def _dual(table: LabelTable) -> tuple[float, float, Labels, Labels]:
         labels = (gains - price * excess).argmax(axis=1)
         cost, gain = table.totals(labels)
         bound = gain + price * (room - cost)
-        known = high_gain + price * (room - high)
-        if bound <= known + 1e-14 * (abs(gain) + price * (room + cost)):
+        line = high_gain + price * (room - high)
+        if bound <= line + 1e-14 * (abs(gain) + price * (room + cost)):
             break
         if cost <= room:
             under, low, low_gain = labels, cost, gain
         else:
             over, high, high_gain = labels, cost, gain
-    return price, max(bound, known), under, over
+    return price, max(bound, line), under, over
 
 
 def _greedy(table: LabelTable) -> Labels:

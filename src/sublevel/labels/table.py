@@ -4,11 +4,10 @@ Costs are measured above each block's least cost. What remains of the budget is 
 room, never negative, so the least-cost labels are always affordable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, nan
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +51,9 @@ class LabelCosts:
     least: float
 
     @classmethod
-    def of(cls, costs: Any, budget: float, tol: float = TOLERANCE) -> "LabelCosts":
+    def of(
+        cls, costs: Iterable[npt.ArrayLike], budget: float, tol: float = TOLERANCE
+    ) -> "LabelCosts":
         """Check the costs of an oracle and lay them out."""
         present, cost = _rectangle("costs", costs, inf)
         excess, room, least = excess_costs(cost, budget, tol)
@@ -122,7 +123,11 @@ class LabelTable:
 
     @classmethod
     def of(
-        cls, gains: Any, costs: Any, budget: float, tol: float = TOLERANCE
+        cls,
+        gains: Iterable[npt.ArrayLike],
+        costs: Iterable[npt.ArrayLike],
+        budget: float,
+        tol: float = TOLERANCE,
     ) -> "LabelTable":
         """Check the arguments of an oracle and lay them out."""
         present, gain = _rectangle("gains", gains, -inf)
@@ -247,7 +252,9 @@ def _room(budget: npt.ArrayLike, lowest: Array, tol: float) -> Array:
     return np.asarray(np.maximum(given - least, 0.0) + tol * size)
 
 
-def _rectangle(name: str, blocks: Any, fill: float) -> tuple[BoolArray, Array]:
+def _rectangle(
+    name: str, blocks: Iterable[npt.ArrayLike], fill: float
+) -> tuple[BoolArray, Array]:
     """Blocks of different lengths as one array, and where it is filled."""
     try:
         rows = [np.asarray(block, dtype=float) for block in blocks]

@@ -1,10 +1,8 @@
 """Losses: what a model was trained to make small, and the shape of its sets."""
 
-from typing import Any
-
 from ..errors import InvalidParameter
 from .absolute import Absolute
-from .base import Loss
+from .base import Loss, LossLike
 from .combined import Combined
 from .custom import Custom
 from .epsilon_insensitive import EpsilonInsensitive
@@ -39,7 +37,7 @@ NAMES: dict[str, type[Loss]] = {
 }
 
 
-def get(loss: Any) -> Any:
+def get(loss: LossLike) -> Loss:
     """The loss meant by a name, a loss object or a CVXPY-convex callable.
 
     Examples
@@ -55,7 +53,7 @@ def get(loss: Any) -> Any:
             f"{loss.__name__}()."
         )
     if isinstance(loss, Loss) or hasattr(loss, "components"):
-        return loss
+        return loss  # type: ignore[return-value]
     if callable(loss):
         return Custom(loss)
     raise InvalidParameter(

@@ -4,15 +4,16 @@ loss(y) = sum_j |y_j - prediction_j| / weight_j.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array
 from ..epigraph import Epigraph, magnitude
 from ..norm_ball import NormBall, aligned
-from .base import Slots, location_of, per_row
+from .base import Forecast, Slots, location_of, per_row
 from .separable import SteepLoss
 
 
@@ -28,24 +29,24 @@ class Absolute(SteepLoss):
 
     norm_power: ClassVar[int | None] = 1
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Absolute residuals."""
         return np.asarray(np.abs(outcome - location_of(prediction)))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted 1-norm."""
         location = location_of(prediction)
         return cp.norm1(cp.multiply(1 / self._weights(location), outcome - location))
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """1-norm of the residuals in units of the half-widths."""
         location = location_of(prediction)
         width = excess * self._weights(location)
         return cp.norm1(cp.multiply(1 / width, outcome - location))
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The location, and how far the set reaches from it by component."""
         location = np.asarray(location_of(prediction), dtype=float)
         reach = per_row(budget) * self._weights(location)
@@ -57,7 +58,7 @@ class Absolute(SteepLoss):
         return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v where weight_j |v_j| <= u, +inf elsewhere."""
         location = location_of(prediction)
@@ -68,17 +69,14 @@ class Absolute(SteepLoss):
         """The budget itself."""
         return float(budget)
 
-    def ball(self, prediction: Any, budget: float) -> NormBall:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall:
         """The cross-polytope."""
         location = location_of(prediction)
         return NormBall(location, self._weights(location), float(budget), 1)
 
-    def steepness(self, prediction: Any, direction: Any) -> Array:
-        """max_j weight_j |v_j|."""
-        slope = self._weights(location_of(prediction)) * np.asarray(direction)
-        return np.asarray(np.max(np.abs(slope), axis=-1))
-
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """All of the budget on the component where it pays most."""
         location = location_of(prediction)
         weights = self._weights(location)

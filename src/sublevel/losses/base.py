@@ -12,12 +12,14 @@ outcomes (n, m), budgets (n,) and directions (n, m) describe n contexts at once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_numbers
+from ..checks import Array, BoolArray, as_numbers, briefly
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall
@@ -30,8 +32,16 @@ from ..predictions import (
 )
 from .by_solver import conic_worst_case, point_of
 
+#: What a loss is given of a context: a prediction, or a bare array for its location.
+Forecast = AnyPrediction | npt.ArrayLike
+
 #: What a robust counterpart knows of a context: numbers, or CVXPY parameters.
 Slots = dict[str, Any]
+
+#: The kinds of prediction, to ask isinstance about.
+KINDS = (Prediction, LabelPrediction, JointPrediction)
+
+Kind = TypeVar("Kind", Prediction, LabelPrediction, JointPrediction)
 
 #: Slots with one number a component.
 COMPONENTWISE = ("location", "scale", "reach")
@@ -40,8 +50,8 @@ COMPONENTWISE = ("location", "scale", "reach")
 class Loss(ABC):
     """A convex loss of an outcome, given a prediction.
 
-    Subclasses are frozen dataclasses. Arguments called `prediction` are Prediction
-    values; a bare array is taken as the location.
+    Subclasses are frozen dataclasses. A bare array given as `prediction` is taken as
+    the location.
     """
 
     #: What the loss asks of a model: "location", "spread", "labels" or a tuple.
@@ -55,16 +65,16 @@ class Loss(ABC):
     nonneg: ClassVar[bool] = False
 
     @abstractmethod
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss by component, shape (..., m); it sums to the score."""
 
     @abstractmethod
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """The score as a convex CVXPY expression of `outcome`, shape (m,)."""
 
     @abstractmethod
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Perspective of the conjugate: multiplier * loss*(slope / multiplier).
 
@@ -73,7 +83,7 @@ class Loss(ABC):
         """
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """(loss - floor) / excess as a CVXPY expression, well scaled for a solver.
 
@@ -84,30 +94,32 @@ class Loss(ABC):
         above = floor if np.isfinite(floor) else 0.0
         return (self.expression(prediction, outcome) - above) / excess
 
-    def score(self, prediction: Any, outcome: Any) -> Array:
+    def score(self, prediction: Forecast, outcome: npt.ArrayLike) -> Array:
         """The loss, shape (...): the sum of the components."""
-        said, vectors = met(type(self).__name__, prediction, outcome)
-        total = np.asarray(np.sum(self.components(said, vectors), axis=-1))
+        prediction, vectors = met(type(self).__name__, prediction, outcome)
+        total = np.asarray(np.sum(self.components(prediction, vectors), axis=-1))
         if not np.isnan(total).any():
             return total
         # An infinite outcome is in no set, where differences of infinities are NaN.
         return np.where(np.isinf(vectors).any(axis=-1), np.inf, total)
 
-    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+    def domain(
+        self, prediction: Forecast, outcome: cp.Expression
+    ) -> list[cp.Constraint]:
         """Constraints, beyond loss <= budget, that every outcome satisfies."""
         del prediction, outcome
         return []
 
-    def admits(self, prediction: Any, outcome: Array) -> Any:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether each outcome satisfies the domain, shape (...)."""
         del prediction
         return np.ones(outcome.shape[:-1], dtype=bool)
 
-    def floor(self, prediction: Any) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Least loss any outcome has at each prediction, shape (...)."""
         return np.zeros(location_of(prediction).shape[:-1])
 
-    def excess(self, prediction: Any, outcome: Any) -> Array:
+    def excess(self, prediction: Forecast, outcome: npt.ArrayLike) -> Array:
         """The loss above its floor, shape (...), at least 0."""
         above = self.score(prediction, outcome) - self.floor(prediction)
         return np.maximum(above, 0.0)
@@ -126,7 +138,7 @@ class Loss(ABC):
         """Whether parameters are left for `learn` to set."""
         return False
 
-    def learn(self, prediction: Any, outcome: Array) -> Loss:
+    def learn(self, prediction: Forecast, outcome: Array) -> Loss:
         """The loss with its open parameters set from training (never calibration)
         predictions and outcomes; itself if it has none.
         """
@@ -138,12 +150,14 @@ class Loss(ABC):
         del budget
         return None
 
-    def ball(self, prediction: Any, budget: float) -> NormBall | None:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall | None:
         """The sublevel set at one context as a norm ball, where it is one."""
         del prediction, budget
         return None
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """The outcome that maximises `direction @ y` over {y : loss <= budget}.
 
         `budget` must be finite and at least `floor(prediction)`.
@@ -152,7 +166,9 @@ class Loss(ABC):
             return self._one_by_one(prediction, budget, direction)
         return conic_worst_case(self, prediction, float(budget), np.asarray(direction))
 
-    def support(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def support(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Largest value of `direction @ y` over {y : loss <= budget}, shape (...)."""
         worst = self.worst_case(prediction, budget, direction)
         return np.asarray(np.sum(np.asarray(direction) * worst, axis=-1))
@@ -164,7 +180,9 @@ class Loss(ABC):
         """
         return False
 
-    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+    def spend(
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Loss of the outcome that maximises `direction @ y - price * loss`.
 
         What a share of a common budget is worth: Combined splits its budget so that
@@ -176,23 +194,24 @@ class Loss(ABC):
         )
 
     def counterpart(
-        self, prediction: Any, budget: Any, direction: cp.Expression
+        self, prediction: Forecast, budget: float | Array, direction: cp.Expression
     ) -> Epigraph:
         """An upper bound on the support, for a solver: exact at its least value."""
         return self.bound(self.slots(prediction, budget), direction)
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The numbers of a context that `bound` is written in, by name.
 
         Arrays of shape (..., m) under the names in COMPONENTWISE, (...) otherwise;
         they broadcast over contexts as predictions do.
         """
-        found = {"location": np.asarray(location_of(prediction), dtype=float)}
-        if getattr(prediction, "scale", None) is not None:
-            found["scale"] = np.asarray(prediction.scale, dtype=float)
+        numbers = {"location": np.asarray(location_of(prediction), dtype=float)}
+        scale = scale_of(prediction)
+        if scale is not None:
+            numbers["scale"] = np.asarray(scale, dtype=float)
         floor = self.floor(prediction)
         above = np.where(np.isfinite(floor), floor, 0.0)
-        return {**found, "budget": np.asarray(budget, dtype=float) - above}
+        return {**numbers, "budget": np.asarray(budget, dtype=float) - above}
 
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
         """The counterpart in terms of its slots: arrays, or CVXPY parameters.
@@ -204,12 +223,12 @@ class Loss(ABC):
         program serves every context.
         """
         multiplier = cp.Variable(nonneg=True)
-        said = Prediction(slots["location"], slots.get("scale"))
-        dual = self.excess_conjugate(direction, multiplier, said)
+        at = Prediction(slots["location"], slots.get("scale"))
+        dual = self.excess_conjugate(direction, multiplier, at)
         return Epigraph(slots["budget"] * multiplier + dual.value, dual.constraints)
 
     def excess_conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """`conjugate` of the loss less its floor; the same where the floor is 0."""
         return self.conjugate(slope, multiplier, prediction)
@@ -219,28 +238,34 @@ class Loss(ABC):
         """Whether `bound` also takes CVXPY parameters: whether it can be compiled."""
         return self.exact_dual
 
-    def narrowed(self, entries: Any) -> Loss | None:
+    def narrowed(
+        self, entries: npt.NDArray[np.integer[Any]] | BoolArray
+    ) -> Loss | None:
         """The loss of some components alone, where the others cannot matter to a
         direction that does not see them; None where they can.
         """
         del entries
         return None
 
-    def _one_by_one(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def _one_by_one(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         directions = np.atleast_2d(direction)
-        rows = max(len(prediction), len(directions))
+        each = prediction if isinstance(prediction, KINDS) else np.asarray(prediction)
+        rows = max(len(each), len(directions))
         budgets = np.broadcast_to(budget, rows)
         directions = np.broadcast_to(directions, (rows, directions.shape[-1]))
         return np.stack(
-            [
-                self.worst_case(prediction[i], budgets[i], directions[i])
-                for i in range(rows)
-            ]
+            [self.worst_case(each[i], budgets[i], directions[i]) for i in range(rows)]
         )
 
 
+#: What `get` makes a loss of: a loss, its name, or a CVXPY-convex function.
+LossLike = Loss | str | Callable[..., Any]
+
+
 def conjugate_bound(
-    loss: Loss, prediction: Any, budget: Any, direction: cp.Expression
+    loss: Loss, prediction: Forecast, budget: float | Array, direction: cp.Expression
 ) -> Epigraph:
     """The counterpart straight from the conjugate, floor and all."""
     multiplier = cp.Variable(nonneg=True)
@@ -248,7 +273,9 @@ def conjugate_bound(
     return Epigraph(budget * multiplier + dual.value, dual.constraints)
 
 
-def met(owner: str, prediction: Any, outcome: Any) -> tuple[Any, Array]:
+def met(
+    owner: str, prediction: Forecast, outcome: npt.ArrayLike
+) -> tuple[AnyPrediction | Array, Array]:
     """A prediction and outcomes that belong to it, as numbers.
 
     Examples
@@ -261,7 +288,7 @@ def met(owner: str, prediction: Any, outcome: Any) -> tuple[Any, Array]:
             f"{owner}.score(prediction, outcome) must be given numbers, got the CVXPY "
             f"expression {prediction}. Use {owner}.expression."
         )
-    if not isinstance(prediction, Prediction | LabelPrediction | JointPrediction):
+    if not isinstance(prediction, KINDS):
         prediction = as_numbers(owner, "prediction", prediction)
     shape = np.shape(point_of(prediction))
     vectors = as_numbers(owner, "outcome", outcome)
@@ -273,11 +300,42 @@ def met(owner: str, prediction: Any, outcome: Any) -> tuple[Any, Array]:
     return prediction, vectors
 
 
-def location_of(prediction: Any) -> Any:
-    """The location of a Prediction, or the array itself."""
-    return getattr(prediction, "location", prediction)
+def location_of(prediction: Forecast) -> Array:
+    """The location of a Prediction, or the array itself; a CVXPY parameter stays one.
+
+    Examples
+    --------
+    >>> location_of([1.0, 2.0])
+    array([1., 2.])
+    """
+    location: Any = prediction
+    if isinstance(prediction, KINDS):
+        location = as_kind("a loss of numbers", prediction, Prediction).location
+    numbers: Array
+    numbers = location if isinstance(location, cp.Expression) else np.asarray(location)
+    return numbers
 
 
-def per_row(values: Any) -> Array:
+def scale_of(prediction: Forecast) -> Array | None:
+    """The spread of a Prediction that has one."""
+    return prediction.scale if isinstance(prediction, Prediction) else None
+
+
+def as_kind(owner: str, prediction: Forecast, kind: type[Kind]) -> Kind:
+    """The prediction, which must be of one kind.
+
+    Examples
+    --------
+    >>> as_kind("Squared", Prediction(np.zeros(2)), Prediction).width
+    2
+    """
+    if not isinstance(prediction, kind):
+        raise InvalidParameter(
+            f"{owner} must be given a {kind.__name__}, got {briefly(prediction)}."
+        )
+    return prediction
+
+
+def per_row(values: npt.ArrayLike) -> Array:
     """Budgets of shape (...) ready to meet components of shape (..., m)."""
     return np.asarray(values, dtype=float)[..., None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
@@ -10,10 +10,14 @@ import numpy as np
 from ..checks import Array
 from ..conic.maximise import maximise
 from ..errors import InvalidParameter
+from ..predictions import JointPrediction, LabelPrediction, Prediction
+
+if TYPE_CHECKING:
+    from .base import Forecast, Loss
 
 
 def conic_worst_case(
-    loss: Any, prediction: Any, budget: float, direction: Array
+    loss: Loss, prediction: Forecast, budget: float, direction: Array
 ) -> Array:
     """The worst case at one context by a conic solve, in units of the set.
 
@@ -21,7 +25,7 @@ def conic_worst_case(
     to the point prediction until it is inside.
     """
     owner = f"the sublevel set of {type(loss).__name__}"
-    center = np.asarray(point_of(prediction), dtype=float)
+    center = point_of(prediction).astype(float)
     unit = _reach(loss, prediction, budget, center, direction)
     step = cp.Variable(center.size)
     constraints = within_budget(loss, prediction, center + unit * step, budget)
@@ -35,7 +39,7 @@ def conic_worst_case(
 
 
 def within_budget(
-    loss: Any, prediction: Any, outcome: cp.Expression, budget: float
+    loss: Loss, prediction: Forecast, outcome: cp.Expression, budget: float
 ) -> list[cp.Constraint]:
     """Loss at most a finite budget, scaled, and the loss's own domain."""
     if not loss.closed_form:
@@ -48,9 +52,9 @@ def within_budget(
     return [loss.expression(prediction, outcome) <= budget, *domain]
 
 
-def check_units(loss: Any, prediction: Any, budget: float) -> None:
+def check_units(loss: Loss, prediction: Forecast, budget: float) -> None:
     """A loss in no closed form is at the mercy of a solver's absolute tolerances."""
-    center = np.asarray(point_of(prediction), dtype=float)
+    center = point_of(prediction).astype(float)
     reach = _reach(loss, prediction, budget, center, np.ones(center.size))
     if not (1e-5 <= reach <= 1e5 and np.abs(center).max() <= 1e6 * reach):
         raise InvalidParameter(
@@ -61,7 +65,7 @@ def check_units(loss: Any, prediction: Any, budget: float) -> None:
 
 
 def _reach(
-    loss: Any, prediction: Any, budget: float, center: Array, direction: Array
+    loss: Loss, prediction: Forecast, budget: float, center: Array, direction: Array
 ) -> float:
     """How far the set goes from its center along a direction, to a factor of two."""
     length = float(np.linalg.norm(direction))
@@ -80,6 +84,8 @@ def _reach(
     return reach
 
 
-def point_of(prediction: Any) -> Any:
+def point_of(prediction: Forecast) -> Array:
     """The likeliest outcome of a prediction, or the array itself."""
-    return getattr(prediction, "point", getattr(prediction, "location", prediction))
+    if isinstance(prediction, Prediction | LabelPrediction | JointPrediction):
+        return prediction.point
+    return np.asarray(prediction)

@@ -10,19 +10,21 @@ whose constant, sum_b log(factor_b mean_b), calibration absorbs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_vector, briefly
+from ..checks import Array, BoolArray, as_vector, briefly
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
-from ..predictions import JointPrediction, Prediction
-from .base import Loss, Slots, conjugate_bound
+from ..predictions import AnyPrediction, JointPrediction, Prediction
+from .base import Forecast, Loss, LossLike, Slots, as_kind, conjugate_bound
 from .labels import LabelLoss, split_blocks
-from .shared_budget import mix_labels, share_budget
+from .shared_budget import Block, mix_labels, share_budget
 
 #: A block that was never wrong in training still gets a positive weight.
 LEAST_WEIGHT = 1e-9
@@ -42,19 +44,25 @@ class Combined(Loss):
     --------
     >>> from sublevel.losses import Absolute, Squared
     >>> from sublevel.predictions import JointPrediction, Prediction
-    >>> said = JointPrediction((Prediction(np.zeros(1)), Prediction(np.zeros(1))))
+    >>> both = JointPrediction((Prediction(np.zeros(1)), Prediction(np.zeros(1))))
     >>> loss = Combined([Squared(), Absolute()], weights=(4.0, 1.0))
-    >>> loss.components(said, np.array([2.0, 3.0]))
+    >>> loss.components(both, np.array([2.0, 3.0]))
     array([1., 3.])
     """
 
-    losses: Any
-    weights: Any = None
+    losses: tuple[Loss, ...]
+    weights: tuple[float, ...] | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, losses: Iterable[LossLike], weights: npt.ArrayLike | None = None
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         from . import get
 
-        given = self.losses
+        given: object = self.losses
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise InvalidParameter(
                 "Combined(losses=...) must be a list of losses, one a block, got "
@@ -64,7 +72,7 @@ class Combined(Loss):
         if not losses or any(isinstance(loss, Combined) for loss in losses):
             raise InvalidParameter(
                 "Combined(losses=...) must be a non-empty list of losses, none of them "
-                f"Combined itself, got {list(self.losses)}. List all the losses."
+                f"Combined itself, got {list(given)}. List all the losses."
             )
         object.__setattr__(self, "losses", losses)
         object.__setattr__(self, "needs", tuple(loss.needs for loss in losses))
@@ -77,57 +85,57 @@ class Combined(Loss):
             )
         object.__setattr__(self, "weights", tuple(weights.tolist()))
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Weighted loss of each block, shape (..., number of blocks)."""
-        blocks = self._blocks(prediction, outcome)
-        paid = [loss.score(said, y) / w for loss, w, said, y in blocks]
+        blocks = self.blocks(prediction, outcome)
+        paid = [loss.score(part, y) / w for loss, w, part, y in blocks]
         return np.stack(paid, axis=-1)
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of the blocks' expressions."""
-        blocks = self._blocks(prediction, outcome)
-        terms = [loss.expression(said, y) / w for loss, w, said, y in blocks]
+        blocks = self.blocks(prediction, outcome)
+        terms = [loss.expression(part, y) / w for loss, w, part, y in blocks]
         return sum(terms[1:], terms[0])
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Sum of the blocks' own, each at its weight's share of the excess."""
         terms = [
-            loss.unit_expression(said, y, w * excess)
-            for loss, w, said, y in self._blocks(prediction, outcome)
+            loss.unit_expression(part, y, w * excess)
+            for loss, w, part, y in self.blocks(prediction, outcome)
         ]
         return sum(terms[1:], terms[0])
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Blocks' conjugates, each at the shared multiplier divided by its weight."""
         duals = [
-            loss.conjugate(v, multiplier / w, said)
-            for loss, w, said, v in self._blocks(prediction, slope)
+            loss.conjugate(v, multiplier / w, part)
+            for loss, w, part, v in self.blocks(prediction, slope)
         ]
         value = sum((dual.value for dual in duals[1:]), duals[0].value)
         return Epigraph(value, [c for dual in duals for c in dual.constraints])
 
     def counterpart(
-        self, prediction: Any, budget: Any, direction: cp.Expression
+        self, prediction: Forecast, budget: float | Array, direction: cp.Expression
     ) -> Epigraph:
         """By the conjugate; where there are labels, of their relaxation."""
         if self.has_slots:
             return super().counterpart(prediction, budget, direction)
         return conjugate_bound(self, prediction, budget, direction)
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The blocks' locations and spreads, numbered, and the budget they share."""
-        found: Slots = {}
-        for k, (loss, _, said, _) in enumerate(
-            self._blocks(prediction, prediction.point)
+        slots: Slots = {}
+        for k, (loss, part) in enumerate(
+            zip(self.losses, joint(prediction).parts, strict=True)
         ):
-            parts = Loss.slots(loss, said, 0.0)
-            found |= {f"{k}.{name}": v for name, v in parts.items() if name != "budget"}
+            own = Loss.slots(loss, part, 0.0)
+            slots |= {f"{k}.{name}": v for name, v in own.items() if name != "budget"}
         above = np.asarray(budget, dtype=float) - self.floor(prediction)
-        return {**found, "budget": above}
+        return {**slots, "budget": above}
 
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
         """One multiplier for all blocks: they share the budget."""
@@ -137,8 +145,8 @@ class Combined(Loss):
             for k in range(len(self.losses))
         )
         duals = [
-            loss.excess_conjugate(v, multiplier / w, said)
-            for loss, w, said, v in self._blocks(JointPrediction(parts), direction)
+            loss.excess_conjugate(v, multiplier / w, part)
+            for loss, w, part, v in self.blocks(JointPrediction(parts), direction)
         ]
         value = sum((dual.value for dual in duals), slots["budget"] * multiplier)
         return Epigraph(value, [c for dual in duals for c in dual.constraints])
@@ -148,25 +156,28 @@ class Combined(Loss):
         """Whether every block's."""
         return all(loss.has_slots for loss in self.losses)
 
-    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+    def domain(
+        self, prediction: Forecast, outcome: cp.Expression
+    ) -> list[cp.Constraint]:
         """The blocks' domains."""
-        blocks = self._blocks(prediction, outcome)
-        return [c for loss, _, said, y in blocks for c in loss.domain(said, y)]
+        blocks = self.blocks(prediction, outcome)
+        return [c for loss, _, part, y in blocks for c in loss.domain(part, y)]
 
-    def admits(self, prediction: Any, outcome: Array) -> Any:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether each block is in its domain."""
-        blocks = self._blocks(prediction, outcome)
-        return np.all([loss.admits(said, y) for loss, _, said, y in blocks], axis=0)
+        blocks = self.blocks(prediction, outcome)
+        inside = [loss.admits(part, y) for loss, _, part, y in blocks]
+        return np.asarray(np.all(inside, axis=0))
 
-    def floor(self, prediction: Any) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Weighted sum of the blocks' least losses."""
-        blocks = self._blocks(prediction, prediction.point)
-        return np.asarray(sum(loss.floor(said) / w for loss, w, said, _ in blocks))
+        blocks = self.blocks(prediction, joint(prediction).point)
+        return np.asarray(sum(loss.floor(part) / w for loss, w, part, _ in blocks))
 
-    def check(self, prediction: Any) -> None:
-        """Every block's own check, and the weights must be known."""
-        for loss, _, said, _ in self._blocks(prediction, prediction.point):
-            loss.check(said)
+    def check(self, prediction: AnyPrediction) -> None:
+        """Every block's own check, and the weights must be there."""
+        for loss, _, part, _ in self.blocks(prediction, joint(prediction).point):
+            loss.check(part)
 
     @property
     def exact_dual(self) -> bool:
@@ -183,15 +194,19 @@ class Combined(Loss):
         """Whether weights, or a block's own parameters, are still to be learned."""
         return self.weights is None or any(loss.is_open for loss in self.losses)
 
-    def learn(self, prediction: Any, outcome: Array) -> Combined:
+    def learn(self, prediction: Forecast, outcome: Array) -> Combined:
         """The blocks' own parameters, then weights = mean training losses."""
-        parts = _split(outcome, prediction)
-        triples = zip(self.losses, prediction.parts, parts, strict=True)
-        losses = tuple(loss.learn(said, y) for loss, said, y in triples)
+        parts = joint(prediction).parts
+        pairs = list(zip(parts, _split(outcome, parts), strict=True))
+        losses = tuple(
+            loss.learn(*pair) for loss, pair in zip(self.losses, pairs, strict=True)
+        )
         if self.weights is not None:
-            return replace(self, losses=losses)
-        triples = zip(losses, prediction.parts, parts, strict=True)
-        means = [float(np.mean(loss.score(said, y))) for loss, said, y in triples]
+            return type(self)(losses, self.weights)
+        means = [
+            float(np.mean(loss.score(*pair)))
+            for loss, pair in zip(losses, pairs, strict=True)
+        ]
         for loss, mean in zip(losses, means, strict=True):
             if not 0 <= mean < np.inf:
                 raise InvalidParameter(
@@ -199,9 +214,11 @@ class Combined(Loss):
                     f"got {mean:.4g} for {type(loss).__name__}. Give weights=, or use "
                     "another loss for this block (Gaussian in place of NLL)."
                 )
-        return replace(self, losses=losses, weights=np.maximum(means, LEAST_WEIGHT))
+        return type(self)(losses, np.maximum(means, LEAST_WEIGHT))
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Exact, labels included.
 
         Labels and numbers compete for one budget: for every label combination worth
@@ -209,37 +226,57 @@ class Combined(Loss):
         """
         direction = np.asarray(direction, dtype=float)
         labels = [isinstance(loss, LabelLoss) for loss in self.losses]
-        many = prediction.point.ndim > 1 or direction.ndim > 1
+        many = joint(prediction).point.ndim > 1 or direction.ndim > 1
         if many and (any(labels) or not self.closed_form):
             return self._one_by_one(prediction, budget, direction)
         if not self.closed_form and not any(labels):
             return super().worst_case(prediction, budget, direction)
-        blocks = self._blocks(prediction, direction)
+        blocks = self.blocks(prediction, direction)
         if not any(labels):
             return np.concatenate(share_budget(blocks, budget), axis=-1)
         return mix_labels(blocks, float(budget), self._numbers_worst(blocks))
 
-    def _numbers_worst(self, blocks: list[Any]) -> Callable[[float], Array]:
+    def _numbers_worst(self, blocks: list[Block]) -> Callable[[float], Array]:
         """Worst case of the numeric blocks alone, as a function of their budget."""
-        kept = [block for block in blocks if not isinstance(block[0], LabelLoss)]
-        inner = Combined([b[0] for b in kept], [b[1] for b in kept]) if kept else None
-        said = JointPrediction(tuple(b[2] for b in kept))
-        direction = np.concatenate([b[3] for b in kept]) if kept else np.zeros(0)
-        return lambda budget: inner.worst_case(said, budget, direction)  # type: ignore[union-attr]
 
-    def _blocks(self, prediction: Any, outcome: Any) -> list[Any]:
-        """(loss, weight, prediction, outcome) of each block."""
+        def worst(budget: float) -> Array:
+            kept = [
+                k for k, b in enumerate(blocks) if not isinstance(b.loss, LabelLoss)
+            ]
+            part = JointPrediction(tuple(blocks[k].prediction for k in kept))
+            direction = np.concatenate([blocks[k].vector for k in kept])
+            return self.of_blocks(kept).worst_case(part, budget, direction)
+
+        return worst
+
+    def blocks(
+        self, prediction: Forecast, outcome: Array | cp.Expression
+    ) -> list[Block]:
+        """Each loss with its weight, its prediction and its part of the outcome."""
         if self.weights is None:
             raise InvalidParameter(
                 "Combined(weights=None) is learned from training losses: call "
                 "LossSet.fit(X_train, Y_train) first, or give the weights."
             )
-        parts = _split(outcome, prediction)
-        return list(
-            zip(self.losses, self.weights, prediction.parts, parts, strict=True)
+        parts = joint(prediction).parts
+        rows = zip(
+            self.losses, self.weights, parts, _split(outcome, parts), strict=True
         )
+        return list(starmap(Block, rows))
+
+    def of_blocks(self, kept: Iterable[int]) -> Combined:
+        """Some of the losses, at their weights."""
+        kept = list(kept)
+        weights = None if self.weights is None else [self.weights[k] for k in kept]
+        return Combined([self.losses[k] for k in kept], weights)
 
 
-def _split(values: Any, prediction: Any) -> list[Any]:
-    widths = tuple(np.empty(part.width) for part in prediction.parts)
-    return split_blocks(values, widths)
+def joint(prediction: Forecast) -> JointPrediction:
+    """A prediction of several blocks."""
+    return as_kind("Combined", prediction, JointPrediction)
+
+
+def _split(
+    values: Array | cp.Expression, parts: tuple[AnyPrediction, ...]
+) -> list[Any]:
+    return split_blocks(values, [np.empty(part.width) for part in parts])

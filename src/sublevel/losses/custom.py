@@ -14,8 +14,8 @@ from ..checks import Array
 from ..conic.dual import support_of
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
-from ..predictions import Prediction
-from .base import Loss, location_of
+from ..predictions import AnyPrediction, Prediction
+from .base import Forecast, Loss, location_of, scale_of
 
 
 @dataclass(frozen=True)
@@ -45,51 +45,50 @@ class Custom(Loss):
         needs = "spread" if _required(self.function) > 2 else "location"
         object.__setattr__(self, "needs", needs)
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """The loss as its only component, shape (..., 1)."""
         outcome = np.asarray(outcome, dtype=float)
         self.check(one_row(prediction))
         flat = outcome.reshape(-1, outcome.shape[-1])
-        location: Any = location_of(prediction)
-        scale: Any = getattr(prediction, "scale", None)
-        found = np.empty(len(flat))
+        location, scale = location_of(prediction), scale_of(prediction)
+        scores = np.empty(len(flat))
         given = cp.Parameter(outcome.shape[-1])
         for i, row in enumerate(flat):
             # One context, many outcomes: the expression is built only once.
             if i == 0 or np.ndim(location) > 1:
                 center = location if np.ndim(location) == 1 else location[i]
-                spread = scale if np.ndim(scale) < 2 else scale[i]
+                spread = scale if scale is None or scale.ndim < 2 else scale[i]
                 built = self._call(given, center, spread)
             given.value = row
-            found[i] = np.asarray(built.value).item()
-        return found.reshape(*outcome.shape[:-1], 1)
+            scores[i] = np.asarray(built.value).item()
+        return scores.reshape(*outcome.shape[:-1], 1)
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """The function's own expression, checked to be convex and scalar."""
-        scale = getattr(prediction, "scale", None)
+        location, scale = location_of(prediction), scale_of(prediction)
         try:
-            found = self._call(outcome, location_of(prediction), scale)
+            built = self._call(outcome, location, scale)
         except Exception as error:
             raise InvalidParameter(
                 f"Custom(function=...) must take (y, location) or (y, location, scale) "
                 f"and be written with CVXPY atoms, got {type(error).__name__}: {error}"
             ) from error
-        convex = isinstance(found, cp.Expression) and found.is_convex()
-        if not convex or not found.is_scalar():
+        convex = isinstance(built, cp.Expression) and built.is_convex()
+        if not convex or not built.is_scalar():
             raise InvalidParameter(
                 f"Custom(function=...) must return a scalar that CVXPY knows to be "
-                f"convex in y, got {found}, of shape {np.shape(found)}. Rewrite it "
+                f"convex in y, got {built}, of shape {np.shape(built)}. Rewrite it "
                 "with CVXPY's convex atoms."
             )
-        return found
+        return built
 
-    def check(self, prediction: Any) -> None:
+    def check(self, prediction: AnyPrediction) -> None:
         """The function must accept an outcome and be convex in it."""
         one = one_row(prediction)
         self.expression(one, cp.Variable(one.width))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Support function of the epigraph {(y, t) : loss(y) <= t} at (v, -u)."""
         point = cp.Variable(slope.size + 1)
@@ -98,20 +97,22 @@ class Custom(Loss):
 
     @property
     def has_slots(self) -> bool:
-        """No: nothing is known of how the function uses its arguments."""
+        """No: nothing says how the function uses its arguments."""
         return False
 
-    def floor(self, prediction: Any) -> Array:
-        """Not known: an empty set is found out when it is used."""
+    def floor(self, prediction: Forecast) -> Array:
+        """Anything: an empty set shows when it is used."""
         return np.full(np.shape(location_of(prediction))[:-1], -np.inf)
 
-    def _call(self, outcome: Any, location: Any, scale: Any) -> Any:
+    def _call(
+        self, outcome: cp.Expression, location: Array, scale: Array | None
+    ) -> Any:
         if self.needs == "location":
             return self.function(outcome, location)
         return self.function(outcome, location, scale)
 
 
-def one_row(prediction: Any) -> Prediction:
+def one_row(prediction: Forecast) -> Prediction:
     """The prediction of the first context; a bare array is a location.
 
     Examples
@@ -119,9 +120,8 @@ def one_row(prediction: Any) -> Prediction:
     >>> one_row(np.zeros((3, 2))).location
     array([0., 0.])
     """
-    given = isinstance(prediction, Prediction)
-    said: Prediction = prediction if given else Prediction(prediction)
-    return said if np.ndim(said.location) == 1 else said[0]
+    rows = Prediction(location_of(prediction), scale_of(prediction))
+    return rows if np.ndim(rows.location) == 1 else rows[0]
 
 
 def _required(function: Callable[..., Any]) -> int:

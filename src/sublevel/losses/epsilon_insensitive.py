@@ -6,16 +6,16 @@ The set is a box of half-width epsilon, grown by a cross-polytope.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, require_nonnegative
 from ..epigraph import Epigraph, magnitude
 from ..errors import InvalidParameter
 from ..norm_ball import aligned
-from .base import location_of, per_row
+from .base import Forecast, location_of, per_row
 from .separable import SteepLoss
 
 
@@ -44,19 +44,19 @@ class EpsilonInsensitive(SteepLoss):
                 "EpsilonInsensitive(epsilon=...) must be finite, got inf."
             )
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Absolute residuals beyond epsilon."""
         residual = np.abs(outcome - location_of(prediction))
         return np.asarray(np.maximum(residual - self.epsilon, 0.0))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of hinges of the absolute residuals."""
         location = location_of(prediction)
         penalties = cp.pos(cp.abs(outcome - location) - self.epsilon)
         return cp.sum(cp.multiply(1 / self._weights(location), penalties))
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """The same hinges in units of excess times weight."""
         location = location_of(prediction)
@@ -65,7 +65,7 @@ class EpsilonInsensitive(SteepLoss):
         return cp.sum(cp.pos(residual - self.epsilon / width))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v + epsilon ||v||_1 where weight_j |v_j| <= u."""
         location = location_of(prediction)
@@ -75,12 +75,9 @@ class EpsilonInsensitive(SteepLoss):
             [steep <= multiplier],
         )
 
-    def steepness(self, prediction: Any, direction: Any) -> Array:
-        """max_j weight_j |v_j|."""
-        slope = self._weights(location_of(prediction)) * np.asarray(direction)
-        return np.asarray(np.max(np.abs(slope), axis=-1))
-
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Every component to epsilon; then all of the budget where it pays most."""
         location = location_of(prediction)
         direction = np.asarray(direction, dtype=float)

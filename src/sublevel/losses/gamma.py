@@ -4,14 +4,15 @@ loss(y) = sum_j 2 (y_j / mean_j - 1 - log(y_j / mean_j)) / weight_j,  y > 0.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..epigraph import Epigraph
-from .base import location_of
+from ..predictions import AnyPrediction
+from .base import Forecast, location_of
 from .poisson import require_positive_mean
 from .separable import SmoothLoss
 
@@ -28,7 +29,7 @@ class Gamma(SmoothLoss):
 
     nonneg: ClassVar[bool] = True
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Unit deviances."""
         change = np.asarray(outcome / location_of(prediction) - 1, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -38,17 +39,19 @@ class Gamma(SmoothLoss):
         deviance = 2 * np.where(np.abs(change) < 1e-3, change**2 * series, far)
         return np.where(np.isnan(deviance), np.inf, deviance)
 
-    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+    def domain(
+        self, prediction: Forecast, outcome: cp.Expression
+    ) -> list[cp.Constraint]:
         """Amounts are positive (the closure, for a solver)."""
         del prediction
         return [outcome >= 0]
 
-    def admits(self, prediction: Any, outcome: Array) -> Any:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether every amount is positive."""
         del prediction
-        return (outcome > 0).all(axis=-1)
+        return np.asarray((outcome > 0).all(axis=-1))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """2 (y / mean - 1 - log(y / mean))."""
         mean = location_of(prediction)
         ratio = cp.multiply(1 / mean, outcome)
@@ -56,7 +59,7 @@ class Gamma(SmoothLoss):
         return cp.sum(cp.multiply(2 / self._weights(mean), penalties))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """sum_j -2 u log(1 - mean_j v_j / (2u))."""
         mean = location_of(prediction)
@@ -66,12 +69,12 @@ class Gamma(SmoothLoss):
         entropy = cp.rel_entr(level, shrunk)
         return Epigraph(cp.sum(cp.multiply(2 / weights, entropy)))
 
-    def check(self, prediction: Any) -> None:
+    def check(self, prediction: AnyPrediction) -> None:
         """Means must be positive."""
         super().check(prediction)
-        require_positive_mean("Gamma", prediction.location)
+        require_positive_mean("Gamma", location_of(prediction))
 
-    def attain(self, slope: Array, prediction: Any) -> Array:
+    def attain(self, slope: Array, prediction: Forecast) -> Array:
         """1 / (1 / mean - slope / 2); infinitely far for slopes from 2 / mean on."""
         left = 1 / location_of(prediction) - slope / 2
         with np.errstate(divide="ignore"):

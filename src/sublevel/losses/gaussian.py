@@ -7,11 +7,13 @@ and noisy contexts are covered equally often. Compare NLL.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ..checks import Array
+from ..errors import InvalidParameter
+from .base import Forecast, location_of, scale_of
 from .squared import Squared
 
 
@@ -22,21 +24,31 @@ class Gaussian(Squared):
     Examples
     --------
     >>> from sublevel.predictions import Prediction
-    >>> said = Prediction(np.zeros(2), scale=np.array([1.0, 2.0]))
-    >>> Gaussian().components(said, np.array([1.0, 2.0]))
+    >>> prediction = Prediction(np.zeros(2), scale=np.array([1.0, 2.0]))
+    >>> Gaussian().components(prediction, np.array([1.0, 2.0]))
     array([1., 1.])
     """
 
     needs: ClassVar[str] = "spread"
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Squared standardised residuals."""
-        return np.asarray(((outcome - prediction.location) / prediction.scale) ** 2)
+        return np.asarray(
+            ((outcome - location_of(prediction)) / self._scale(prediction)) ** 2
+        )
 
-    def spread(self, prediction: Any) -> Array:
-        """Predicted spread, stretched by the weights."""
+    def spread(self, prediction: Forecast) -> Array:
+        """Forecast spread, stretched by the weights."""
+        scale = self._scale(prediction)
         if self.weights is None:
-            # Not np.asarray: a CVXPY parameter stays one.
-            return prediction.scale  # type: ignore[no-any-return]
-        stretch = np.sqrt(self._weights(prediction.location))
-        return stretch * prediction.scale  # type: ignore[no-any-return]
+            return scale
+        return np.sqrt(self._weights(scale)) * scale
+
+    def _scale(self, prediction: Forecast) -> Array:
+        scale = scale_of(prediction)
+        if scale is None:
+            raise InvalidParameter(
+                f"{type(self).__name__} needs a predicted spread. Say "
+                "Prediction(location, scale)."
+            )
+        return scale

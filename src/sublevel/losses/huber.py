@@ -8,15 +8,15 @@ budget linearly, where the squared error would move it quadratically.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, require_positive
 from ..epigraph import Epigraph, magnitude
 from ..norm_ball import aligned
-from .base import location_of, per_row
+from .base import Forecast, location_of, per_row
 from .separable import SteepLoss
 
 
@@ -42,13 +42,13 @@ class Huber(SteepLoss):
         super().__post_init__()
         require_positive("Huber", knee=self.knee)
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Huber penalties of the residuals."""
         residual = np.abs(outcome - location_of(prediction))
         core = np.minimum(residual, self.knee)
         return np.asarray(core * (residual - core / 2))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of Huber penalties."""
         # CVXPY's huber is r^2 inside the knee: twice the textbook penalty used here.
         location = location_of(prediction)
@@ -56,7 +56,7 @@ class Huber(SteepLoss):
         return cp.sum(cp.multiply(0.5 / self._weights(location), penalties))
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Huber penalties of the residuals in units of the largest half-width."""
         location = location_of(prediction)
@@ -68,7 +68,7 @@ class Huber(SteepLoss):
         return cp.sum(cp.multiply(unit**2 / (2 * excess * weights), penalties))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v + sum_j weight_j v_j^2 / (2u) where weight_j |v_j| <= knee u."""
         location = location_of(prediction)
@@ -79,19 +79,22 @@ class Huber(SteepLoss):
             [cp.multiply(weights, magnitude(slope)) <= self.knee * multiplier],
         )
 
-    def steepness(self, prediction: Any, direction: Any) -> Array:
+    def steepness(self, prediction: Forecast, direction: npt.ArrayLike) -> Array:
         """max_j weight_j |v_j| / knee."""
-        slope = self._weights(location_of(prediction)) * np.asarray(direction)
-        return np.asarray(np.max(np.abs(slope), axis=-1) / self.knee)
+        return super().steepness(prediction, direction) / self.knee
 
-    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+    def spend(
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """sum_j weight_j v_j^2 / (2 price^2) above the steepness."""
         price = np.asarray(price, dtype=float)
         weights = self._weights(location_of(prediction))
         curved = np.sum(weights * np.square(direction), axis=-1) / (2 * price**2)
         return np.where(price > self.steepness(prediction, direction), curved, np.inf)
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Residuals weight_j v_j / u, the steepest one taking what budget is left."""
         location = location_of(prediction)
         weights = self._weights(location)

@@ -10,17 +10,20 @@ robust counterpart built from it is safe, and may be conservative.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..labels.oracle import best_labels
-from .base import Loss, conjugate_bound
+from ..predictions import AnyPrediction, LabelPrediction
+from .base import Forecast, Loss, as_kind, conjugate_bound
 
 #: Probabilities below this count as this: an impossible class must not make the score
 #: of a calibration point infinite.
@@ -43,35 +46,37 @@ class LabelLoss(Loss):
         return False
 
     @abstractmethod
-    def costs(self, prediction: Any) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """Cost of each class, one array of shape (..., K) a block."""
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Cost of the block's label, shape (..., number of blocks)."""
         costs = self.costs(prediction)
         blocks = split_blocks(np.asarray(outcome, dtype=float), costs)
         paid = [np.sum(c * y, axis=-1) for c, y in zip(costs, blocks, strict=True)]
         return np.stack(paid, axis=-1)
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Linear in the outcome."""
         return np.concatenate(self.costs(prediction), axis=-1) @ outcome
 
-    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+    def domain(
+        self, prediction: Forecast, outcome: cp.Expression
+    ) -> list[cp.Constraint]:
         """One-hot in every block, by boolean variables."""
         hot = cp.Variable(outcome.shape, boolean=True)
         blocks = split_blocks(hot, self.costs(prediction))
         return [outcome == hot, *(cp.sum(block) == 1 for block in blocks)]
 
-    def admits(self, prediction: Any, outcome: Array) -> Any:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether each outcome is one-hot in every block."""
         blocks = split_blocks(outcome, self.costs(prediction))
         binary = np.isclose(outcome, 0) | np.isclose(outcome, 1)
         sums = [np.isclose(block.sum(axis=-1), 1) for block in blocks]
-        return binary.all(axis=-1) & np.all(sums, axis=0)
+        return np.asarray(binary.all(axis=-1) & np.all(sums, axis=0))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Sum over blocks of max_j (v_j - u cost_j), over the simplex."""
         costs = self.costs(prediction)
@@ -80,17 +85,19 @@ class LabelLoss(Loss):
         return Epigraph(sum(most[1:], most[0]))
 
     def counterpart(
-        self, prediction: Any, budget: Any, direction: cp.Expression
+        self, prediction: Forecast, budget: float | Array, direction: cp.Expression
     ) -> Epigraph:
         """Of the relaxation to the simplex: safe, not exact."""
         return conjugate_bound(self, prediction, budget, direction)
 
-    def floor(self, prediction: Any) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Cost of the likeliest labels."""
         least = [np.min(cost, axis=-1) for cost in self.costs(prediction)]
         return np.asarray(np.sum(least, axis=0))
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """The one-hot outcome that maximises `direction @ y`, exactly."""
         costs = self.costs(prediction)
         if costs[0].ndim > 1 or np.ndim(direction) > 1:
@@ -101,7 +108,7 @@ class LabelLoss(Loss):
         return np.concatenate(hot)
 
 
-def split_blocks(values: Any, costs: tuple[Array, ...]) -> list[Any]:
+def split_blocks(values: Array | cp.Expression, costs: Sequence[Array]) -> list[Any]:
     """The last axis of `values`, cut as the costs are."""
     ends = np.cumsum([cost.shape[-1] for cost in costs])
     starts = [0, *ends[:-1]]
@@ -118,27 +125,29 @@ class CrossEntropy(LabelLoss):
     Examples
     --------
     >>> from sublevel.predictions import LabelPrediction
-    >>> said = LabelPrediction((np.array([0.5, 0.3, 0.2]),))
-    >>> CrossEntropy().costs(said)[0].round(3)
+    >>> prediction = LabelPrediction((np.array([0.5, 0.3, 0.2]),))
+    >>> CrossEntropy().costs(prediction)[0].round(3)
     array([0.693, 1.204, 1.609])
     """
 
-    def costs(self, prediction: Any) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """-log probability, clipped at probability 1e-12."""
-        self.check(prediction)
-        return tuple(
-            -np.log(np.clip(block, LEAST_PROBABILITY, 1.0))
-            for block in prediction.probabilities
-        )
+        laws = self._laws(prediction)
+        return tuple(-np.log(np.clip(law, LEAST_PROBABILITY, 1.0)) for law in laws)
 
-    def check(self, prediction: Any) -> None:
+    def check(self, prediction: AnyPrediction) -> None:
         """Margins will not do."""
-        if prediction.probabilities is None:
+        self._laws(prediction)
+
+    def _laws(self, prediction: Forecast) -> tuple[Array, ...]:
+        laws = as_kind("CrossEntropy", prediction, LabelPrediction).probabilities
+        if laws is None:
             raise InvalidParameter(
                 "CrossEntropy needs class probabilities, and the classifier has no "
                 "predict_proba. Wrap it in CalibratedClassifierCV, or use "
                 "loss='hinge'."
             )
+        return laws
 
 
 @dataclass(frozen=True)
@@ -154,11 +163,12 @@ class Hinge(LabelLoss):
     array([2.5, 0. ])
     """
 
-    def costs(self, prediction: Any) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """From probabilities where there are any, from margins otherwise."""
-        if prediction.probabilities is not None:
-            return tuple(2 * (1 - block) for block in prediction.probabilities)
-        return tuple(_margin_costs(block) for block in prediction.margins)
+        blocks = as_kind("Hinge", prediction, LabelPrediction)
+        if blocks.probabilities is not None:
+            return tuple(2 * (1 - law) for law in blocks.probabilities)
+        return tuple(_margin_costs(margin) for margin in blocks.values)
 
 
 def _margin_costs(margin: Array) -> Array:
@@ -184,9 +194,9 @@ class ZeroOne(LabelLoss):
     array([1., 0., 1.])
     """
 
-    def costs(self, prediction: Any) -> tuple[Array, ...]:
+    def costs(self, prediction: Forecast) -> tuple[Array, ...]:
         """0 for the likeliest class (the first among equals), 1 for the others."""
         return tuple(
             1.0 - np.eye(block.shape[-1])[np.argmax(block, axis=-1)]
-            for block in prediction.values
+            for block in as_kind("ZeroOne", prediction, LabelPrediction).values
         )

@@ -4,15 +4,15 @@ loss(y) = sum_j log cosh(y_j - prediction_j) / weight_j.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array
 from ..epigraph import Epigraph
 from ..norm_ball import aligned
-from .base import location_of, per_row
+from .base import Forecast, location_of, per_row
 from .separable import SmoothLoss
 
 
@@ -26,14 +26,14 @@ class LogCosh(SmoothLoss):
     array([999.306853])
     """
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Log cosh of the residuals, without overflow."""
         residual = np.abs(outcome - location_of(prediction))
         near = np.log1p(2 * np.sinh(np.minimum(residual, 1.0) / 2) ** 2)
         far = residual + np.log1p(np.exp(-2 * residual)) - np.log(2)
         return np.asarray(np.where(residual < 1, near, far))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Log cosh r = log(1 + exp(2 r)) - r - log 2."""
         location = location_of(prediction)
         residual = outcome - location
@@ -41,7 +41,7 @@ class LogCosh(SmoothLoss):
         return cp.sum(cp.multiply(1 / self._weights(location), penalties))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v + sum_j [(u + v) log(1 + v/u) + (u - v) log(1 - v/u)] / 2."""
         location = location_of(prediction)
@@ -52,12 +52,14 @@ class LogCosh(SmoothLoss):
         entropy += cp.rel_entr(level - weighted, level)
         return Epigraph(location @ slope + cp.sum(cp.multiply(0.5 / weights, entropy)))
 
-    def attain(self, slope: Array, prediction: Any) -> Array:
+    def attain(self, slope: Array, prediction: Forecast) -> Array:
         """Prediction + atanh(slope); infinitely far for slopes of 1 and more."""
         reach = np.arctanh(np.clip(np.abs(slope), 0.0, 1.0))
         return np.asarray(location_of(prediction) + np.sign(slope) * reach)
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Outcome that maximises `direction @ y` at loss <= budget."""
         core = super().worst_case(prediction, budget, direction)
         # Far out every slope rounds to 1, so slopes cannot tell how far: there the

@@ -6,16 +6,18 @@ loss(y) = (y - prediction)' covariance^-1 (y - prediction).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_matrix
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall, aligned
-from .base import Loss, Slots, location_of, per_row
+from ..predictions import AnyPrediction
+from .base import Forecast, Loss, Slots, location_of, per_row
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Mahalanobis(Loss):
 
     norm_power: ClassVar[int | None] = 2
 
-    covariance: Any = None
+    covariance: npt.ArrayLike | None = None
 
     def __post_init__(self) -> None:
         if self.covariance is None:
@@ -71,24 +73,24 @@ class Mahalanobis(Loss):
         """Yes."""
         return True
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Squares of the whitened residuals, shape (..., m)."""
         residual = np.asarray(outcome - location_of(prediction))
         return np.asarray((residual @ np.linalg.inv(self.factor).T) ** 2)
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Sum of squares of the whitened residuals."""
         residual = outcome - location_of(prediction)
         return cp.sum_squares(np.linalg.inv(self.factor) @ residual)
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Sum of squares of the whitened residuals in units of the radius."""
         whiten = np.linalg.inv(np.sqrt(excess) * self.factor)
         return cp.sum_squares(whiten @ (outcome - location_of(prediction)))
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The location and the radius."""
         location = np.asarray(location_of(prediction), dtype=float)
         radius = np.broadcast_to(np.sqrt(budget), location.shape[:-1])
@@ -100,13 +102,13 @@ class Mahalanobis(Loss):
         return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v + v' covariance v / (4 u)."""
         shift = location_of(prediction) @ slope
         return Epigraph(shift + cp.quad_over_lin(self.factor.T @ slope, 4 * multiplier))
 
-    def check(self, prediction: Any) -> None:
+    def check(self, prediction: AnyPrediction) -> None:
         """The covariance must fit the prediction."""
         if len(self.factor) != prediction.width:
             raise InvalidParameter(
@@ -119,7 +121,7 @@ class Mahalanobis(Loss):
         """Whether the covariance is still to be learned."""
         return self.covariance is None
 
-    def learn(self, prediction: Any, outcome: Array) -> Mahalanobis:
+    def learn(self, prediction: Forecast, outcome: Array) -> Mahalanobis:
         """Second moments of the residuals, shrunk (Ledoit & Wolf 2004)."""
         if self.covariance is not None:
             return self
@@ -133,18 +135,22 @@ class Mahalanobis(Loss):
         """sqrt(budget); 0 below the least loss."""
         return float(np.sqrt(max(budget, 0.0)))
 
-    def ball(self, prediction: Any, budget: float) -> NormBall:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall:
         """The ellipsoid."""
         radius = float(np.sqrt(budget))
         return NormBall(location_of(prediction), self.factor, radius, 2)
 
-    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+    def spend(
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """||L'v||^2 / (2 price)^2."""
         del prediction
         slope = np.asarray(direction) @ self.factor
         return np.asarray(np.sum((slope / per_row(2 * price)) ** 2, axis=-1))
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Prediction + sqrt(budget) covariance v / ||L'v||."""
         factor = self.factor
         step = aligned(np.asarray(direction) @ factor, 2) @ factor.T

@@ -15,11 +15,12 @@ from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall
-from .base import Loss, Slots
+from .base import Forecast, Loss, Slots
 from .gaussian import Gaussian
 
 _STANDARD = Gaussian()
@@ -32,8 +33,8 @@ class NLL(Loss):
     Examples
     --------
     >>> from sublevel.predictions import Prediction
-    >>> said = Prediction(np.zeros(1), scale=np.array([np.e]))
-    >>> NLL().score(said, np.array([np.e])).round(6), NLL().floor(said).round(6)
+    >>> at = Prediction(np.zeros(1), scale=np.array([np.e]))
+    >>> NLL().score(at, np.array([np.e])).round(6), NLL().floor(at).round(6)
     (np.float64(3.0), np.float64(2.0))
     """
 
@@ -45,22 +46,22 @@ class NLL(Loss):
         """Yes."""
         return True
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Squared standardised residual plus log variance."""
         standard = _STANDARD.components(prediction, outcome)
-        return np.asarray(standard + 2 * np.log(prediction.scale))
+        return np.asarray(standard + 2 * np.log(_STANDARD.spread(prediction)))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Standardised sum of squares plus the log variances."""
         return _STANDARD.expression(prediction, outcome) + self.floor(prediction)
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """The gaussian's: the log variances are the floor."""
         return _STANDARD.unit_expression(prediction, outcome, excess)
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The gaussian's, at the budget left."""
         return _STANDARD.slots(prediction, self._left(prediction, budget))
 
@@ -69,43 +70,47 @@ class NLL(Loss):
         return _STANDARD.bound(slots, direction)
 
     def excess_conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """The gaussian's: the log variances are the floor."""
         return _STANDARD.conjugate(slope, multiplier, prediction)
 
-    def narrowed(self, entries: Any) -> NLL:
+    def narrowed(self, entries: npt.NDArray[np.integer[Any]] | BoolArray) -> NLL:
         """Itself: the log variances are paid before any slot is filled."""
         del entries
         return self
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """The gaussian conjugate, less u times the log variances."""
         standard = _STANDARD.conjugate(slope, multiplier, prediction)
         return Epigraph(standard.value - self.floor(prediction) * multiplier)
 
-    def floor(self, prediction: Any) -> Array:
+    def floor(self, prediction: Forecast) -> Array:
         """Sum of the log variances: the loss at the location."""
-        return np.asarray(2 * np.log(prediction.scale).sum(axis=-1))
+        return np.asarray(2 * np.log(_STANDARD.spread(prediction)).sum(axis=-1))
 
-    def excess(self, prediction: Any, outcome: Any) -> Array:
+    def excess(self, prediction: Forecast, outcome: npt.ArrayLike) -> Array:
         """The gaussian loss: the log variances are the floor."""
         return _STANDARD.score(prediction, outcome)
 
-    def ball(self, prediction: Any, budget: float) -> NormBall:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall:
         """The ellipsoid left once the log variances are paid."""
         return _STANDARD.ball(prediction, self._left(prediction, budget).item())
 
-    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+    def spend(
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """The log variances and what the gaussian spends."""
         return self.floor(prediction) + _STANDARD.spend(prediction, price, direction)
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """The gaussian worst case at the budget left."""
         left = self._left(prediction, budget)
         return _STANDARD.worst_case(prediction, left, direction)
 
-    def _left(self, prediction: Any, budget: Any) -> Array:
+    def _left(self, prediction: Forecast, budget: float | Array) -> Array:
         return np.maximum(np.asarray(budget) - self.floor(prediction), 0.0)

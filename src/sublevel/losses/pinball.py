@@ -8,14 +8,14 @@ the set reaches further down than up: one-sided protection around a predicted qu
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, require_level
 from ..epigraph import Epigraph
-from .base import location_of, per_row
+from .base import Forecast, location_of, per_row
 from .separable import SteepLoss
 
 
@@ -39,14 +39,14 @@ class Pinball(SteepLoss):
         super().__post_init__()
         require_level("Pinball", quantile=self.quantile)
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Pinball penalties of the residuals."""
         residual = outcome - location_of(prediction)
         return np.asarray(
             np.maximum(self.quantile * residual, (self.quantile - 1) * residual)
         )
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of two hinges."""
         location = location_of(prediction)
         residual = outcome - location
@@ -55,7 +55,7 @@ class Pinball(SteepLoss):
         return cp.sum(cp.multiply(1 / self._weights(location), penalties))
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Pinball of the residuals in units of excess times weight."""
         location = location_of(prediction)
@@ -65,23 +65,25 @@ class Pinball(SteepLoss):
         return cp.sum(up * cp.pos(residual) + down * cp.neg(residual))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v where (quantile - 1) u <= weight_j v_j <= quantile u."""
         location = location_of(prediction)
         weighted = cp.multiply(self._weights(location), slope)
         up = [weighted <= self.quantile * multiplier]
         down = [weighted >= (self.quantile - 1) * multiplier]
-        # The multiplier is not negative: where signs are known one side is enough.
+        # The multiplier is not negative: where the sign is clear one side is enough.
         sides = up if slope.is_nonneg() else down if slope.is_nonpos() else up + down
         return Epigraph(location @ slope, sides)
 
-    def steepness(self, prediction: Any, direction: Any) -> Array:
+    def steepness(self, prediction: Forecast, direction: npt.ArrayLike) -> Array:
         """max_j weight_j max(v_j / quantile, -v_j / (1 - quantile))."""
         gain = np.asarray(direction) * self._reach(prediction, direction)
         return np.asarray(np.max(gain, axis=-1))
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """All of the budget on the component and side where it pays most."""
         location = location_of(prediction)
         direction = np.asarray(direction, dtype=float)
@@ -91,7 +93,7 @@ class Pinball(SteepLoss):
         chosen = chosen & (direction != 0)
         return np.asarray(location + np.where(chosen, per_row(budget) * reach, 0.0))
 
-    def _reach(self, prediction: Any, direction: Any) -> Array:
+    def _reach(self, prediction: Forecast, direction: npt.ArrayLike) -> Array:
         """Signed residual that one unit of budget buys along the direction."""
         up, down = 1 / self.quantile, -1 / (1 - self.quantile)
         side = np.where(np.asarray(direction) > 0, up, down)

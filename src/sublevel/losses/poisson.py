@@ -6,16 +6,17 @@ The set grows with the mean, as counts do, and never leaves y >= 0.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
 from scipy.special import xlogy
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
-from .base import location_of
+from ..predictions import AnyPrediction
+from .base import Forecast, location_of
 from .separable import SmoothLoss
 
 
@@ -31,7 +32,7 @@ class Poisson(SmoothLoss):
 
     nonneg: ClassVar[bool] = True
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Unit deviances."""
         mean, outcome = location_of(prediction), np.asarray(outcome, dtype=float)
         change = np.maximum(outcome, 0.0) / mean - 1
@@ -45,7 +46,7 @@ class Poisson(SmoothLoss):
         return np.where(outcome < 0, np.inf, deviance)
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """2 kl_div(y, mean) in units of the largest mean."""
         mean = location_of(prediction)
@@ -53,24 +54,26 @@ class Poisson(SmoothLoss):
         penalties = cp.kl_div(outcome / unit, mean / unit)
         return cp.sum(cp.multiply(2 * unit / (excess * self._weights(mean)), penalties))
 
-    def domain(self, prediction: Any, outcome: cp.Expression) -> list[cp.Constraint]:
+    def domain(
+        self, prediction: Forecast, outcome: cp.Expression
+    ) -> list[cp.Constraint]:
         """Counts are not negative."""
         del prediction
         return [outcome >= 0]
 
-    def admits(self, prediction: Any, outcome: Array) -> Any:
+    def admits(self, prediction: Forecast, outcome: Array) -> BoolArray:
         """Whether no count is negative."""
         del prediction
-        return (outcome >= 0).all(axis=-1)
+        return np.asarray((outcome >= 0).all(axis=-1))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """2 kl_div(y, mean)."""
         mean = location_of(prediction)
         penalties = cp.kl_div(outcome, mean)
         return cp.sum(cp.multiply(2 / self._weights(mean), penalties))
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """sum_j 2 mean_j u (exp(v_j / (2u)) - 1)."""
         mean = location_of(prediction)
@@ -81,12 +84,12 @@ class Poisson(SmoothLoss):
         excess = cp.multiply(2 / weights, cp.multiply(mean, lifted - level))
         return Epigraph(cp.sum(excess), [cone])
 
-    def check(self, prediction: Any) -> None:
+    def check(self, prediction: AnyPrediction) -> None:
         """Means must be positive."""
         super().check(prediction)
-        require_positive_mean("Poisson", prediction.location)
+        require_positive_mean("Poisson", location_of(prediction))
 
-    def attain(self, slope: Array, prediction: Any) -> Array:
+    def attain(self, slope: Array, prediction: Forecast) -> Array:
         """Mean exp(slope / 2)."""
         return np.asarray(location_of(prediction) * np.exp(slope / 2))
 

@@ -3,7 +3,7 @@
     loss(y) = sum_j penalty(y_j) / weight_j
 
 The worst case equalises slopes: with multiplier u, component j goes where the penalty's
-slope is weight_j v_j / u, and u is found so that the losses add up to the budget.
+slope is weight_j v_j / u, and u is such that the losses add up to the budget.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_vector
+from ..checks import Array, BoolArray, as_vector
 from ..errors import InvalidParameter
-from .base import Loss, location_of, per_row
+from ..predictions import AnyPrediction
+from .base import Forecast, Loss, location_of, per_row
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class SeparableLoss(Loss):
         component more room. Units: those of the penalty.
     """
 
-    weights: Any = field(default=None, kw_only=True)
+    weights: npt.ArrayLike | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.weights is None:
@@ -44,36 +46,38 @@ class SeparableLoss(Loss):
         object.__setattr__(self, "weights", tuple(weights.tolist()))
 
     @abstractmethod
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss of each component before weighting, shape (..., m)."""
 
-    def components(self, prediction: Any, outcome: Any) -> Array:
+    def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss by component, shape (..., m)."""
         location = location_of(prediction)
         self._check_width(np.shape(location)[-1])
         return np.asarray(self.penalty(prediction, outcome) / self._weights(location))
 
-    def narrowed(self, entries: Any) -> SeparableLoss:
+    def narrowed(
+        self, entries: npt.NDArray[np.integer[Any]] | BoolArray
+    ) -> SeparableLoss:
         """The same penalties of some of the components."""
         if self.weights is None:
             return self
         return replace(self, weights=tuple(np.asarray(self.weights)[entries]))
 
-    def check(self, prediction: Any) -> None:
+    def check(self, prediction: AnyPrediction) -> None:
         """The weights must be one a component."""
         self._check_width(prediction.width)
 
-    def _weights(self, location: Any) -> Array:
+    def _weights(self, location: Array) -> Array:
         """Weights of shape (m,), ones where none were given."""
         if self.weights is None:
             return np.ones(location.shape[-1])
         return np.asarray(self.weights)
 
     def _check_width(self, width: int) -> None:
-        if self.weights is not None and len(self.weights) != width:
+        if self.weights is not None and np.size(self.weights) != width:
             raise InvalidParameter(
                 f"{type(self).__name__}(weights=...) must have one weight for each of "
-                f"the {width} components, got {len(self.weights)}."
+                f"the {width} components, got {np.size(self.weights)}."
             )
 
 
@@ -86,11 +90,17 @@ class SteepLoss(SeparableLoss):
         """Yes."""
         return True
 
-    @abstractmethod
-    def steepness(self, prediction: Any, direction: Any) -> Array:
-        """Most that one more unit of budget is worth far out, shape (...)."""
+    def steepness(self, prediction: Forecast, direction: npt.ArrayLike) -> Array:
+        """Most that one more unit of budget is worth far out, shape (...).
 
-    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+        Where a unit of residual costs one over the weight: max_j weight_j |v_j|.
+        """
+        slope = self._weights(location_of(prediction)) * np.asarray(direction)
+        return np.asarray(np.max(np.abs(slope), axis=-1))
+
+    def spend(
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Nothing above the steepness, everything at it and below."""
         steep = self.steepness(prediction, direction)
         return np.where(np.asarray(price) > steep, 0.0, np.inf)
@@ -98,7 +108,7 @@ class SteepLoss(SeparableLoss):
 
 @dataclass(frozen=True)
 class SmoothLoss(SeparableLoss):
-    """Base of separable losses whose worst case is found by equalising slopes."""
+    """Base of separable losses whose worst case equalises slopes."""
 
     @property
     def closed_form(self) -> bool:
@@ -106,17 +116,21 @@ class SmoothLoss(SeparableLoss):
         return True
 
     @abstractmethod
-    def attain(self, slope: Array, prediction: Any) -> Array:
+    def attain(self, slope: Array, prediction: Forecast) -> Array:
         """The y, by component, that maximises slope * y - penalty(y), or its limit."""
 
-    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+    def spend(
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Loss where the slopes are weight_j v_j / price."""
         weighted = self._weights(location_of(prediction)) * np.asarray(direction)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             outcome = self.attain(weighted / per_row(price), prediction)
             return self.score(prediction, outcome)
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Outcome that maximises `direction @ y` at loss <= budget, to rounding."""
         weighted = self._weights(location_of(prediction)) * np.asarray(direction)
         largest = np.max(np.abs(weighted), axis=-1)

@@ -1,40 +1,60 @@
 """One budget shared by several blocks of numbers, and of labels.
 
 At the optimum one more unit of budget is worth the same in every block that gets any.
-The price is found by bisection; blocks whose loss grows linearly take all that is left
+The price comes by bisection; blocks whose loss grows linearly take all that is left
 at their own price.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..checks import Array
 from ..errors import EmptySet
+from ..labels import Labels
 from ..labels.oracle import pareto_labels
+from ..predictions import AnyPrediction
+from .base import Loss
 from .labels import LabelLoss, split_blocks
 
 
-def share_budget(blocks: list[Any], budget: Any) -> list[Array]:
+class Block(NamedTuple):
+    """A loss among several, and what it is about.
+
+    Attributes
+    ----------
+    loss : Loss
+    weight : float
+    prediction : of the block alone
+    vector : its part of an outcome or a direction, an array or a CVXPY expression
+    """
+
+    loss: Loss
+    weight: float
+    prediction: AnyPrediction
+    vector: Any
+
+
+def share_budget(blocks: list[Block], budget: float | Array) -> list[Array]:
     """Worst case of each block, arrays of shape (..., width of the block).
 
     Parameters
     ----------
-    blocks : list of (loss, weight, prediction, direction), each loss in closed form
+    blocks : list of Block, each with its part of the direction, in closed form
     budget : float or array of shape (...): sum of loss / weight over the blocks
     """
     shares = _shares(blocks, np.asarray(budget, dtype=float))
     return [
-        loss.worst_case(said, share * weight, direction)
-        for (loss, weight, said, direction), share in zip(blocks, shares, strict=True)
+        loss.worst_case(part, share * weight, direction)
+        for (loss, weight, part, direction), share in zip(blocks, shares, strict=True)
     ]
 
 
-def _shares(blocks: list[Any], budget: Array) -> list[Array]:
+def _shares(blocks: list[Block], budget: Array) -> list[Array]:
     """What each block may spend, in units of the common budget."""
     # Least losses may be negative (nll), so what is shared is the budget above them.
-    floors = [loss.floor(said) / weight for loss, weight, said, _ in blocks]
+    floors = [loss.floor(part) / weight for loss, weight, part, _ in blocks]
     excess = np.maximum(budget - sum(floors), 0.0)
     slopes = [np.max(np.abs(direction), axis=-1) for _, _, _, direction in blocks]
     scale = np.max(np.broadcast_arrays(*slopes), axis=0)
@@ -43,8 +63,8 @@ def _shares(blocks: list[Any], budget: Array) -> list[Array]:
     def spend(log_price: Array) -> Array:
         price = scale * np.exp(log_price)
         paid = [
-            loss.spend(said, price / weight, direction) / weight - floor
-            for (loss, weight, said, direction), floor in zip(
+            loss.spend(part, price / weight, direction) / weight - floor
+            for (loss, weight, part, direction), floor in zip(
                 blocks, floors, strict=True
             )
         ]
@@ -72,7 +92,7 @@ def _at_one_price(spend: Callable[[Array], Array], excess: Array) -> Array:
 
 
 def mix_labels(
-    blocks: list[Any], budget: float, numbers_worst: Callable[[float], Array]
+    blocks: list[Block], budget: float, numbers_worst: Callable[[float], Array]
 ) -> Array:
     """Worst case of the whole outcome vector, exact.
 
@@ -81,15 +101,14 @@ def mix_labels(
 
     Parameters
     ----------
-    blocks : list of (loss, weight, prediction, direction), at least one of labels
+    blocks : list of Block, each with its part of the direction, one of labels or more
     budget : float
     numbers_worst : worst case of the numeric blocks, one after another, at a budget
     """
-    labels = [block for block in blocks if isinstance(block[0], LabelLoss)]
-    numbers = [block for block in blocks if not isinstance(block[0], LabelLoss)]
-    costs, gains = _label_costs(labels)
-    reserve = sum(float(loss.floor(said)) / w for loss, w, said, _ in numbers)
-    # A numeric block whose least loss is not known may leave any label affordable.
+    numbers = [block for block in blocks if not isinstance(block.loss, LabelLoss)]
+    costs, gains = _label_costs(blocks)
+    reserve = sum(float(loss.floor(part)) / w for loss, w, part, _ in numbers)
+    # A numeric block without a least loss may leave any label affordable.
     most = sum(float(np.max(cost)) for cost in costs)
     limit = min(budget - reserve, most)
     paid, gained, choices = pareto_labels(gains, costs, limit)
@@ -105,7 +124,7 @@ def mix_labels(
 
 
 def _numbers(
-    numbers: list[Any], budgets: Array, numbers_worst: Callable[[float], Array]
+    numbers: list[Block], budgets: Array, numbers_worst: Callable[[float], Array]
 ) -> tuple[list[Array], Array]:
     """Worst case of each numeric block at each budget, shape (budgets, width), and
     the value reached, shape (budgets,): -inf where the budget is too small.
@@ -127,27 +146,28 @@ def _numbers(
     return split_blocks(np.stack(rows), tuple(slopes)), np.array(reached)
 
 
-def _label_costs(labels: list[Any]) -> tuple[list[Array], list[Array]]:
+def _label_costs(blocks: list[Block]) -> tuple[list[Array], list[Array]]:
     """Weighted costs and gains of every label block, flattened over losses."""
     costs: list[Array] = []
     gains: list[Array] = []
-    for loss, weight, said, direction in labels:
-        raw = loss.costs(said)
-        costs += [cost / weight for cost in raw]
-        gains += split_blocks(direction, raw)
+    for loss, weight, part, direction in blocks:
+        if isinstance(loss, LabelLoss):
+            raw = loss.costs(part)
+            costs += [cost / weight for cost in raw]
+            gains += split_blocks(direction, raw)
     return costs, gains
 
 
 def _assemble(
-    blocks: list[Any], costs: list[Array], choice: Any, worst: list[Array]
+    blocks: list[Block], costs: list[Array], choice: Labels, worst: list[Array]
 ) -> Array:
     """Labels and numbers back in the order of the blocks."""
     hot = iter(np.eye(len(c))[j] for c, j in zip(costs, choice, strict=True))
     values = iter(worst)
     filled: list[Array] = []
-    for loss, _, said, _ in blocks:
+    for loss, _, part, _ in blocks:
         if isinstance(loss, LabelLoss):
-            filled += [next(hot) for _ in said.values]
+            filled += [next(hot) for _ in loss.costs(part)]
         else:
             filled.append(next(values))
     return np.concatenate(filled)

@@ -6,15 +6,16 @@ Its sublevel set is a ball of radius sqrt(budget), stretched by sqrt(weight).
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall, aligned
-from .base import Slots, location_of, per_row
+from .base import Forecast, Slots, location_of, per_row
 from .separable import SeparableLoss
 
 
@@ -38,28 +39,28 @@ class Squared(SeparableLoss):
         """Yes."""
         return True
 
-    def penalty(self, prediction: Any, outcome: Any) -> Array:
+    def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Squared residuals."""
         return np.asarray((outcome - location_of(prediction)) ** 2)
 
-    def spread(self, prediction: Any) -> Array:
+    def spread(self, prediction: Forecast) -> Array:
         """Half-width of the set at radius 1, by component."""
         return np.sqrt(self._weights(location_of(prediction)))
 
-    def expression(self, prediction: Any, outcome: cp.Expression) -> cp.Expression:
+    def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of squares."""
         residual = outcome - location_of(prediction)
         return cp.sum_squares(cp.multiply(1 / self.spread(prediction), residual))
 
     def unit_expression(
-        self, prediction: Any, outcome: cp.Expression, excess: float
+        self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Sum of squares of the residuals in units of the half-widths."""
         width = np.sqrt(excess) * self.spread(prediction)
         residual = outcome - location_of(prediction)
         return cp.sum_squares(cp.multiply(1 / width, residual))
 
-    def slots(self, prediction: Any, budget: Any) -> Slots:
+    def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The location, and how far the set reaches from it by component."""
         location = np.asarray(location_of(prediction), dtype=float)
         reach = per_row(np.sqrt(budget)) * self.spread(prediction)
@@ -71,7 +72,7 @@ class Squared(SeparableLoss):
         return Epigraph(slots["location"] @ direction + reach)
 
     def conjugate(
-        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Any
+        self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Prediction'v + sum_j weight_j v_j^2 / (4 u)."""
         stretched = cp.multiply(self.spread(prediction), slope)
@@ -82,17 +83,21 @@ class Squared(SeparableLoss):
         """sqrt(budget); 0 below the least loss."""
         return float(np.sqrt(max(budget, 0.0)))
 
-    def ball(self, prediction: Any, budget: float) -> NormBall:
+    def ball(self, prediction: Forecast, budget: float) -> NormBall:
         """The ellipsoid."""
         spread = self.spread(prediction)
         return NormBall(location_of(prediction), spread, float(np.sqrt(budget)), 2)
 
-    def spend(self, prediction: Any, price: Any, direction: Any) -> Array:
+    def spend(
+        self, prediction: Forecast, price: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """||sqrt(W) v||^2 / (2 price)^2."""
         slope = self.spread(prediction) * np.asarray(direction)
         return np.asarray(np.sum((slope / per_row(2 * price)) ** 2, axis=-1))
 
-    def worst_case(self, prediction: Any, budget: Any, direction: Any) -> Array:
+    def worst_case(
+        self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike
+    ) -> Array:
         """Prediction + sqrt(budget) W v / ||sqrt(W) v||."""
         spread = self.spread(prediction)
         step = aligned(spread * np.asarray(direction), 2)

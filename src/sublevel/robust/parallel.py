@@ -26,7 +26,7 @@ def require_workers(n_jobs: object) -> None:
     >>> require_workers(None)
     >>> require_workers(-1)
     """
-    whole = is_whole(n_jobs, least=1) or (is_number(n_jobs) and is_whole(-n_jobs, 1))  # type: ignore[operator]
+    whole = is_whole(n_jobs, least=1) or (is_number(n_jobs) and is_whole(-n_jobs, 1))
     if n_jobs is not None and not whole:
         raise InvalidParameter(
             "n_jobs=... must be a whole number other than 0, or None, got "

@@ -9,12 +9,13 @@ are images; no other set repeats this formula.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_entries, as_matrix
+from ..checks import Array, BoolArray, as_entries, as_matrix
 from ..conic.maximise import maximise_expression
 from ..errors import EmptySet, InvalidParameter
 from .base import UncertaintySet
@@ -42,7 +43,16 @@ class AffineImage(UncertaintySet):
 
     set: UncertaintySet
     matrix: Array
-    offset: Any = 0.0
+    offset: Array = 0.0  # type: ignore[assignment]
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            set: UncertaintySet,
+            matrix: npt.ArrayLike,
+            offset: npt.ArrayLike = 0.0,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.set, UncertaintySet):
@@ -59,10 +69,10 @@ class AffineImage(UncertaintySet):
     def dim(self) -> int:
         return len(self.matrix)
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         factor = cp.Variable(self.set.dim)
         image = outcome == self.matrix @ factor + self.offset
-        return [image, *self.set._constraints(factor)]
+        return [image, *self.set.conditions(factor)]
 
     def __repr__(self) -> str:
         return f"AffineImage({self.set!r}, dim={self.dim})"
@@ -74,12 +84,13 @@ class AffineImage(UncertaintySet):
     def _image(self, factors: Array) -> Array:
         return np.asarray(factors @ self.matrix.T + self.offset)
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         if self._is_injective:
-            factors = np.linalg.lstsq(self.matrix, (outcomes - self.offset).T)[0].T
+            solved = np.linalg.lstsq(self.matrix, (outcomes - self.offset).T)[0]
+            factors = np.asarray(solved.T, dtype=float)
             slack = self._slack(outcomes, tol)
             near = np.abs(self._image(factors) - outcomes).max(axis=1) <= slack
-            return np.asarray(near & self.set._contains(factors, tol))
+            return np.asarray(near & self.set.membership(factors, tol))
         listed = self.listed()
         if listed is not None:
             slack = self._slack(outcomes, tol)
@@ -87,7 +98,7 @@ class AffineImage(UncertaintySet):
             return np.asarray(gaps <= slack)
         parts = [AffineImage(s, self.matrix, self.offset) for s in self.set.parts()]
         return np.array(
-            [any(part._reaches(row, tol) for part in parts) for row in outcomes]
+            [any(part.reaches(row, tol) for part in parts) for row in outcomes]
         )
 
     def _slack(self, outcomes: Array, tol: float) -> Array:
@@ -95,7 +106,7 @@ class AffineImage(UncertaintySet):
         size = np.maximum(size, np.abs(self.matrix).max())
         return np.asarray(max(tol, 1e-10) * size)
 
-    def _reaches(self, outcome: Array, tol: float) -> bool:
+    def reaches(self, outcome: Array, tol: float) -> bool:
         """Whether some factor leads to the outcome: how near any comes to it."""
         factor = cp.Variable(self.set.dim)
         off = self.matrix @ factor + self.offset - outcome
@@ -105,18 +116,18 @@ class AffineImage(UncertaintySet):
             nearest, _ = maximise_expression(
                 -cp.norm_inf(off / size),
                 factor,
-                self.set._constraints(factor),
+                self.set.conditions(factor),
                 "AffineImage",
             )
         except EmptySet:
             return False
         return -nearest * size <= slack + 1e-9 * size
 
-    def _worst_case(self, direction: Array) -> Array:
-        return self._image(self.set._worst_case(self._pulled(direction)))
+    def maximiser(self, direction: Array) -> Array:
+        return self._image(self.set.maximiser(self._pulled(direction)))
 
-    def _support(self, direction: Array) -> float:
-        reach = self.set._support(self._pulled(direction))
+    def maximum(self, direction: Array) -> float:
+        reach = self.set.maximum(self._pulled(direction))
         return reach + float(self.offset @ direction)
 
     def _pulled(self, direction: Array) -> Array:
@@ -125,31 +136,31 @@ class AffineImage(UncertaintySet):
         scale = np.abs(self.matrix.T) @ np.abs(direction)
         return np.where(np.abs(slope) <= 1e-15 * scale, 0.0, slope)
 
-    def _basis(self) -> Array:
-        spread = self.matrix @ self.set._basis()
+    def hull_basis(self) -> Array:
+        spread = self.matrix @ self.set.hull_basis()
         if spread.shape[1] == 0:
             return spread
         axes, sizes, _ = np.linalg.svd(spread, full_matrices=False)
         return np.asarray(axes[:, sizes > 1e-12 * sizes[0]])
 
-    def _interior(self) -> Array:
-        return self._image(self.set._interior())
+    def interior_point(self) -> Array:
+        return self._image(self.set.interior_point())
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         listed = self.listed()
         if listed is not None:
             return np.asarray(rng.choice(listed, size, axis=0))
         self._require_injective("sample")
-        return self._image(self.set._sample(size, rng))
+        return self._image(self.set.draw(size, rng))
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         listed = self.listed()
         if listed is not None:
             return float(len(listed))
         self._require_injective("volume")
-        spread = self.matrix @ self.set._basis()
+        spread = self.matrix @ self.set.hull_basis()
         stretch = np.prod(np.linalg.svd(spread, compute_uv=False))
-        return float(stretch) * self.set._volume()
+        return float(stretch) * self.set.measure()
 
     def listed(self) -> Array | None:
         listed = self.set.listed()

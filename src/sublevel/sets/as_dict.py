@@ -30,15 +30,18 @@ from ..predictions import (
     LabelPrediction,
     Prediction,
 )
-from .base import UncertaintySet
+from .base import Exports, UncertaintySet
 
 #: Version of the format, raised when a file of an older one could be misread.
 VERSION = 1
 
+#: Blocks of numbers as they are read: lists have become tuples.
+Blocks = tuple[object, ...] | None
+
 PREDICTIONS = (Prediction, LabelPrediction, JointPrediction)
 
 
-def set_to_dict(region: Any) -> dict[str, Any]:
+def set_to_dict(region: Exports) -> dict[str, Any]:
     """An uncertainty set as plain data; see `UncertaintySet.to_dict`."""
     return _write(region)
 
@@ -66,8 +69,8 @@ def from_dict(written: dict[str, Any]) -> UncertaintySet:
     >>> V.support([1.0, 3.0]) == U.support([1.0, 3.0])
     True
     """
-    found: UncertaintySet = _read("from_dict", written, UncertaintySet)
-    return found
+    region: UncertaintySet = _read("from_dict", written, UncertaintySet)
+    return region
 
 
 def loss_to_dict(loss: Loss) -> dict[str, Any]:
@@ -91,8 +94,8 @@ def loss_from_dict(written: dict[str, Any]) -> Loss:
     ...                 "quantile": 0.9})
     Pinball(weights=None, quantile=0.9)
     """
-    found: Loss = _read("loss_from_dict", written, Loss)
-    return found
+    loss: Loss = _read("loss_from_dict", written, Loss)
+    return loss
 
 
 def prediction_to_dict(prediction: AnyPrediction) -> dict[str, Any]:
@@ -116,15 +119,15 @@ def prediction_from_dict(written: dict[str, Any]) -> AnyPrediction:
     ...                       "location": [[1.0], [2.0]]}).location.shape
     (2, 1)
     """
-    found: AnyPrediction = _read("prediction_from_dict", written, PREDICTIONS)
-    return found
+    prediction: AnyPrediction = _read("prediction_from_dict", written, PREDICTIONS)
+    return prediction
 
 
-def _write(value: Any) -> dict[str, Any]:
+def _write(value: object) -> dict[str, Any]:
     return {"version": VERSION, **to_plain(value, _kinds(), type(value).__name__)}
 
 
-def _read(owner: str, written: Any, family: Any) -> Any:
+def _read(owner: str, written: object, family: type | tuple[type, ...]) -> Any:
     """What a dict describes, checked to be a set, a loss or a prediction."""
     if not isinstance(written, dict):
         raise InvalidParameter(
@@ -155,28 +158,28 @@ def _kinds() -> dict[str, Kind]:
     from .. import sets
 
     exported = [getattr(sets, name) for name in sets.__all__]
-    found = {
+    kinds = {
         value.__name__: Kind(value)
         for value in exported
         if isclass(value) and issubclass(value, UncertaintySet)
         if not isabstract(value)
     }
-    found |= {name: Kind(loss) for name, loss in losses.NAMES.items()}
-    found |= {"combined": Kind(losses.Combined)}
-    return found | {
+    kinds |= {name: Kind(loss) for name, loss in losses.NAMES.items()}
+    kinds |= {"combined": Kind(losses.Combined)}
+    return kinds | {
         "Prediction": Kind(Prediction, _numbers),
         "LabelPrediction": Kind(LabelPrediction, _labels),
         "JointPrediction": Kind(JointPrediction, _joint),
     }
 
 
-def _numbers(location: Any, scale: Any) -> Prediction:
-    found = _array("Prediction", "location", location)
+def _numbers(location: object, scale: object) -> Prediction:
+    center = _array("Prediction", "location", location)
     spread = None if scale is None else _array("Prediction", "scale", scale)
-    return Prediction(found, spread)
+    return Prediction(center, spread)
 
 
-def _labels(probabilities: Any, margins: Any) -> LabelPrediction:
+def _labels(probabilities: Blocks, margins: Blocks) -> LabelPrediction:
     if not probabilities and not margins:
         raise InvalidParameter(
             "LabelPrediction(probabilities=..., margins=...) must have a block in one "
@@ -187,13 +190,13 @@ def _labels(probabilities: Any, margins: Any) -> LabelPrediction:
     )
 
 
-def _blocks(name: str, blocks: Any) -> tuple[Array, ...] | None:
+def _blocks(name: str, blocks: Blocks) -> tuple[Array, ...] | None:
     if blocks is None:
         return None
     return tuple(_array("LabelPrediction", name, block) for block in blocks)
 
 
-def _joint(parts: Any) -> JointPrediction:
+def _joint(parts: tuple[AnyPrediction, ...]) -> JointPrediction:
     strangers = [part for part in parts if not isinstance(part, PREDICTIONS)]
     if not parts or strangers:
         raise InvalidParameter(
@@ -203,7 +206,7 @@ def _joint(parts: Any) -> JointPrediction:
     return JointPrediction(tuple(parts))
 
 
-def _array(owner: str, name: str, value: Any) -> Array:
+def _array(owner: str, name: str, value: object) -> Array:
     """A finite array of one context, shape (m,), or of many, shape (n, m)."""
     many = isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
     return as_matrix(owner, name, value) if many else as_vector(owner, name, value)
@@ -215,7 +218,7 @@ def _array(owner: str, name: str, value: Any) -> Array:
 MOST_LEVELS, MOST_RECORDS, MOST_VALUES = 50, 10_000, 20_000_000
 
 
-def require_bounded(owner: str, written: Any) -> None:
+def require_bounded(owner: str, written: object) -> None:
     """Refuse what is nested too deeply or has too many values, before it is read.
 
     Parts that are referred to many times count as often as they would be read.
@@ -270,7 +273,7 @@ class Kind:
         return (self.make or self.type)(**values)
 
 
-def to_plain(value: Any, kinds: Mapping[str, Kind], where: str) -> Any:
+def to_plain(value: object, kinds: Mapping[str, Kind], where: str) -> Any:
     """Lists, dicts, numbers, strings and None that say what `value` is.
 
     Examples
@@ -305,7 +308,7 @@ def to_plain(value: Any, kinds: Mapping[str, Kind], where: str) -> Any:
 
 
 def from_plain(
-    value: Any, kinds: Mapping[str, Kind], where: str, named: bool = False
+    value: object, kinds: Mapping[str, Kind], where: str, named: bool = False
 ) -> Any:
     """What `to_plain` wrote; lists become tuples.
 
@@ -371,7 +374,7 @@ def record(written: dict[str, Any], kinds: Mapping[str, Kind], where: str) -> An
         raise InvalidParameter(f"{where} is not a {name}: {error}") from error
 
 
-def _number(token: Any, where: str) -> float:
+def _number(token: object, where: str) -> float:
     if not isinstance(token, str) or token not in NUMBERS:
         raise InvalidParameter(
             f"{where}['number'] must be one of {sorted(NUMBERS)}, got {briefly(token)}."

@@ -12,13 +12,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import (
     Array,
+    BoolArray,
     as_entries,
     as_matrix,
     as_numbers,
@@ -49,8 +51,17 @@ class StretchedBall(UncertaintySet):
     """
 
     center: Array
-    scale: Any = 1.0
+    scale: Array = 1.0  # type: ignore[assignment]
     radius: float = 1.0
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            center: npt.ArrayLike,
+            scale: npt.ArrayLike = 1.0,
+            radius: float = 1.0,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -66,7 +77,8 @@ class StretchedBall(UncertaintySet):
         """Order of the norm: 1 or 2."""
 
     @property
-    def _ball(self) -> NormBall:
+    def norm_ball(self) -> NormBall:
+        """The same ball, with the formulas and without the checks."""
         return NormBall(self.center, self.scale, self.radius, self._order)
 
     @property
@@ -77,7 +89,7 @@ class StretchedBall(UncertaintySet):
     def is_bounded(self) -> bool:
         return self.radius < inf
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == inf:
             return []
         if self.radius == 0:
@@ -93,21 +105,21 @@ class StretchedBall(UncertaintySet):
 
     def bounds(self) -> tuple[Array, Array]:
         axes = np.eye(self.dim)
-        reach = np.array([self._ball.support(axis) for axis in axes]) - self.center
+        reach = np.array([self.norm_ball.support(axis) for axis in axes]) - self.center
         return self.center - reach, self.center + reach
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(dim={self.dim}, radius={self.radius:.6g})"
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         if self.radius == inf:
             return np.ones(len(outcomes), dtype=bool)
-        ball = self._ball
+        ball = self.norm_ball
         # Rounding of an outcome is relative to its size, not to that of the ball.
         rounding = 1e-14 * ball.norm(np.zeros(self.dim))
         return np.asarray(ball.norm(outcomes) <= self.radius * (1 + tol) + rounding)
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         if not direction.any():
             return np.array(self.center)
         if self.radius == inf:
@@ -116,25 +128,25 @@ class StretchedBall(UncertaintySet):
                 "inf. Calibrate with more data, or intersect it with a bounded set "
                 "such as Box."
             )
-        return self._ball.worst_case(direction)
+        return self.norm_ball.worst_case(direction)
 
-    def _support(self, direction: Array) -> float:
-        return self._ball.support(direction)
+    def maximum(self, direction: Array) -> float:
+        return self.norm_ball.support(direction)
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         return np.eye(self.dim)[:, : self.dim if self.radius > 0 else 0]
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         return np.array(self.center)
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        return self._ball.sample(size, rng)
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        return self.norm_ball.sample(size, rng)
 
-    def _volume(self) -> float:
-        return self._ball.volume()
+    def measure(self) -> float:
+        return self.norm_ball.volume()
 
 
-def _as_scale(owner: str, value: Any, dim: int) -> Array:
+def _as_scale(owner: str, value: object, dim: int) -> Array:
     """A positive vector of shape (dim,) or an invertible matrix of shape (dim, dim)."""
     given = as_numbers(owner, "scale", value)
     if given.ndim == 2:
@@ -154,7 +166,7 @@ def _as_scale(owner: str, value: Any, dim: int) -> Array:
     return vector
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Ellipsoid(StretchedBall):
     """A Euclidean ball, stretched and moved.
 
@@ -177,7 +189,7 @@ class Ellipsoid(StretchedBall):
 
     @classmethod
     def from_covariance(
-        cls, center: Any, covariance: Any, radius: float = 1.0
+        cls, center: npt.ArrayLike, covariance: npt.ArrayLike, radius: float = 1.0
     ) -> Ellipsoid:
         """The outcomes of Mahalanobis distance at most `radius` from the center.
 
@@ -217,7 +229,7 @@ class Ellipsoid(StretchedBall):
         return 2
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class L1Ball(StretchedBall):
     """A cross-polytope, stretched and moved.
 

@@ -1,9 +1,17 @@
 """What every uncertainty set can do, and how it does it when it has no closed form.
 
 A set is only data: it references no model and no problem. A new set provides `dim`,
-`_constraints` and `_contains`; everything else has a default that is exact up to the
+`conditions` and `membership`; everything else has a default that is exact up to the
 solver's tolerance (worst case) or the Monte-Carlo error (volume), and is overridden
 where a closed form exists.
+
+Users ask through the checked methods on the left. Sets ask each other, and override,
+what is on the right: the same questions, of arguments that have been checked.
+
+    constraints             conditions
+    contains                membership
+    worst_case, support     maximiser, maximum
+    sample, volume          draw, measure
 """
 
 from __future__ import annotations
@@ -14,9 +22,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import (
     Array,
+    BoolArray,
     as_generator,
     as_outcomes,
     as_vector,
@@ -48,8 +58,8 @@ class Exports(ABC):
         """Number of components of an outcome."""
 
     @abstractmethod
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        """CVXPY constraints that say `outcome`, of shape (dim,), is in the set."""
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        """The constraints on an expression of shape (dim,)."""
 
     def constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """CVXPY constraints that say `outcome` is in the set.
@@ -63,13 +73,19 @@ class Exports(ABC):
         outcome : CVXPY expression of shape (dim,)
             Or of any shape with dim entries, read column by column as CVXPY does.
         """
-        return self._constraints(self._as_outcome("constraints(outcome)", outcome))
+        return self.conditions(self._as_outcome("constraints(outcome)", outcome))
+
+    def listed(self) -> Array | None:
+        """Every outcome, shape (n, dim), of a set of few outcomes; otherwise None."""
+        return None
 
     @overload
     def to_cvxpy(self, y: None = None) -> tuple[cp.Variable, list[cp.Constraint]]: ...
     @overload
     def to_cvxpy(self, y: cp.Expression) -> list[cp.Constraint]: ...
-    def to_cvxpy(self, y: Any = None) -> Any:
+    def to_cvxpy(
+        self, y: cp.Expression | None = None
+    ) -> tuple[cp.Variable, list[cp.Constraint]] | list[cp.Constraint]:
         """The set in a CVXPY model: `constraints(y)`, or a new variable with them.
 
         Parameters
@@ -90,8 +106,8 @@ class Exports(ABC):
         """
         if y is None:
             variable = cp.Variable(self.dim)
-            return variable, self._constraints(variable)
-        return self._constraints(self._as_outcome("to_cvxpy(y)", y))
+            return variable, self.conditions(variable)
+        return self.conditions(self._as_outcome("to_cvxpy(y)", y))
 
     def to_pyros(self) -> Any:
         """The same set for PyROS, the robust solver of Pyomo.
@@ -117,7 +133,7 @@ class Exports(ABC):
 
         return set_to_dict(self)
 
-    def _as_outcome(self, call: str, outcome: Any) -> cp.Expression:
+    def _as_outcome(self, call: str, outcome: object) -> cp.Expression:
         """The expression as a vector of shape (dim,)."""
         owner = type(self).__name__
         if not isinstance(outcome, cp.Expression):
@@ -151,10 +167,12 @@ class UncertaintySet(Exports):
     """
 
     @abstractmethod
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         """Membership of each row of `outcomes`, shape (n, dim) -> (n,)."""
 
-    def contains(self, outcomes: Any, tol: float = TOLERANCE) -> Any:
+    def contains(
+        self, outcomes: npt.ArrayLike, tol: float = TOLERANCE
+    ) -> bool | BoolArray:
         """Whether each outcome is in the set.
 
         Parameters
@@ -170,22 +188,22 @@ class UncertaintySet(Exports):
         owner = type(self).__name__
         rows, single = as_outcomes(owner, outcomes, self.dim)
         require_tolerance(f"{owner}.contains", tol)
-        inside = np.asarray(self._contains(rows, tol), dtype=bool)
+        inside = np.asarray(self.membership(rows, tol), dtype=bool)
         return bool(inside[0]) if single else inside
 
-    def worst_case(self, direction: Any) -> Array:
+    def worst_case(self, direction: npt.ArrayLike) -> Array:
         """An outcome of the set that maximises `direction @ y`, shape (dim,)."""
-        return self._worst_case(self._direction(direction))
+        return self.maximiser(self._direction(direction))
 
-    def support(self, direction: Any) -> float:
+    def support(self, direction: npt.ArrayLike) -> float:
         """Largest value of `direction @ y` over the set; inf if there is none."""
-        return self._support(self._direction(direction))
+        return self.maximum(self._direction(direction))
 
     def bounds(self) -> tuple[Array, Array]:
         """Least and largest value of each component: two arrays of shape (dim,)."""
         axes = np.eye(self.dim)
-        upper = np.array([self._support(axis) for axis in axes])
-        lower = np.array([-self._support(-axis) for axis in axes])
+        upper = np.array([self.maximum(axis) for axis in axes])
+        lower = np.array([-self.maximum(-axis) for axis in axes])
         return lower, upper
 
     def sample(
@@ -198,8 +216,8 @@ class UncertaintySet(Exports):
                 f"{owner}(size=...) must be an integer of at least 0, got {size!r}."
             )
         rng = as_generator(owner, random_state)
-        self._require_bounded("sample")
-        return self._sample(int(size), rng)
+        self.require_bounded("sample")
+        return self.draw(int(size), rng)
 
     def volume(self) -> float:
         """Lebesgue measure of the set within its affine hull.
@@ -208,8 +226,8 @@ class UncertaintySet(Exports):
         relative error of about one per cent in a handful of dimensions. Sets of
         finitely many outcomes count them.
         """
-        self._require_bounded("volume")
-        return self._volume()
+        self.require_bounded("volume")
+        return self.measure()
 
     def __and__(self, other: UncertaintySet) -> Intersection:
         from .intersection import Intersection
@@ -221,53 +239,54 @@ class UncertaintySet(Exports):
 
         return Union((self, other))
 
-    # -- defaults, overridden where something better is known --------------------
+    # -- defaults, overridden where there is something better --------------------
 
     @property
     def is_bounded(self) -> bool:
         """Whether the set has no infinite direction."""
         return bool(np.isfinite(self.bounds()).all())
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
+        """An outcome that maximises `direction @ y`, shape (dim,)."""
         outcome = cp.Variable(self.dim)
         owner = type(self).__name__
-        return maximise(direction, outcome, self._constraints(outcome), owner)
+        return maximise(direction, outcome, self.conditions(outcome), owner)
 
-    def _support(self, direction: Array) -> float:
+    def maximum(self, direction: Array) -> float:
+        """Largest value of `direction @ y`; inf if there is none."""
         try:
-            return float(direction @ self._worst_case(direction))
+            return float(direction @ self.maximiser(direction))
         except Unbounded:
             return inf
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         """Orthonormal directions, shape (dim, k), that span the affine hull.
 
         Sets of finitely many outcomes have none: their volume is a number.
         """
         return np.eye(self.dim)
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         """A point of the relative interior, shape (dim,)."""
         return middle(self)
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Uniform outcomes of a bounded set, shape (size, dim)."""
         return hit_and_run(self, size, rng)
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
+        """Volume of a bounded set within its affine hull."""
         return polar_volume(self)
-
-    def listed(self) -> Array | None:
-        """Every outcome, shape (n, dim), of a set of few outcomes; otherwise None."""
-        return None
 
     def parts(self) -> tuple[UncertaintySet, ...]:
         """Sets that have constraints, of which this one is the union."""
         return (self,)
 
-    def _direction(self, direction: Any) -> Array:
+    def _direction(self, direction: npt.ArrayLike) -> Array:
         return as_vector(type(self).__name__, "direction", direction, self.dim)
 
-    def _require_bounded(self, what: str) -> None:
+    def require_bounded(self, what: str) -> None:
+        """Raise Unbounded, in the name of the method that needs a bounded set."""
         if not self.is_bounded:
             raise Unbounded(
                 f"{type(self).__name__}.{what}() needs a bounded set, and this one is "

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_vector
+from ..checks import Array, BoolArray, as_vector
 from ..errors import InvalidParameter, Unbounded
 from .base import UncertaintySet
 
@@ -38,6 +39,10 @@ class Box(UncertaintySet):
     lower: Array
     upper: Array
 
+    if TYPE_CHECKING:
+
+        def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None: ...
+
     def __post_init__(self) -> None:
         lower = as_vector("Box", "lower", self.lower, finite=False)
         upper = as_vector("Box", "upper", self.upper, lower.size, finite=False)
@@ -60,7 +65,7 @@ class Box(UncertaintySet):
     def is_bounded(self) -> bool:
         return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         size = self._size
         below = np.flatnonzero(np.isfinite(self.lower))
         above = np.flatnonzero(np.isfinite(self.upper))
@@ -86,12 +91,12 @@ class Box(UncertaintySet):
         size = np.where(np.isfinite(ends), ends, 0.0).max(axis=0)
         return np.where(size > 0, size, 1.0)
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         slack = tol * self._size
         inside = (outcomes >= self.lower - slack) & (outcomes <= self.upper + slack)
         return np.asarray(inside.all(axis=1))
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         rest = np.clip(0.0, self.lower, self.upper)
         end = np.where(direction > 0, self.upper, self.lower)
         if np.isinf(end[direction != 0]).any():
@@ -102,15 +107,15 @@ class Box(UncertaintySet):
             )
         return np.where(direction != 0, end, rest)
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         return np.eye(self.dim)[:, self.lower < self.upper]
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         return (self.lower + self.upper) / 2
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         return rng.uniform(self.lower, self.upper, (size, self.dim))
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         widths = self.upper - self.lower
         return float(np.prod(widths[widths > 0])) if (widths > 0).any() else 0.0

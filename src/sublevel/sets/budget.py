@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, factorial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_entries, as_vector, require_nonnegative
+from ..checks import Array, BoolArray, as_entries, as_vector, require_nonnegative
 from ..errors import InvalidParameter
 from .base import UncertaintySet
 
@@ -43,8 +44,14 @@ class Budget(UncertaintySet):
     """
 
     center: Array
-    deviation: Any
+    deviation: Array
     gamma: float
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, center: npt.ArrayLike, deviation: npt.ArrayLike, gamma: float
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         center = as_vector("Budget", "center", self.center)
@@ -68,7 +75,7 @@ class Budget(UncertaintySet):
     def is_bounded(self) -> bool:
         return True
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         moves = np.flatnonzero((self.deviation > 0) & (self.gamma > 0))
         stays = np.setdiff1d(np.arange(self.dim), moves)
         conditions = []
@@ -88,7 +95,7 @@ class Budget(UncertaintySet):
     def __repr__(self) -> str:
         return f"Budget(dim={self.dim}, gamma={self.gamma:.6g})"
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         residual = np.abs(outcomes - self.center)
         size = self.deviation + np.abs(self.center)
         within = residual <= self.deviation + tol * np.where(size > 0, size, 1.0)
@@ -99,20 +106,20 @@ class Budget(UncertaintySet):
         fits = total <= self.gamma + tol * max(self.gamma, 1.0)
         return np.asarray(within.all(axis=1) & fits)
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         slope = self.deviation * direction
         order = np.argsort(-np.abs(slope), kind="stable")
         unit = np.zeros(self.dim)
         unit[order] = np.clip(self.gamma - np.arange(self.dim), 0.0, 1.0)
         return np.asarray(self.center + self.deviation * unit * np.sign(slope))
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         return np.eye(self.dim)[:, (self.deviation > 0) & (self.gamma > 0)]
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         return np.array(self.center)
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         moving = self.deviation[self.deviation > 0]
         k = moving.size
         if k == 0 or self.gamma == 0:

@@ -3,20 +3,20 @@
     { p in the simplex : sum_j q_j phi(p_j / q_j) <= radius },
 
 phi as in `sublevel.sets.phi`: chi-square, modified chi-square, Hellinger and Burg's
-entropy D(q || p). KLBall and VariationBall have files of their own. The worst law is
-found by bisection and Newton's method, for any number of directions at once.
+entropy D(q || p). KLBall and VariationBall have files of their own. The worst law
+comes by bisection and Newton's method, for any number of directions at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from .phi import Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi
 from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 
@@ -26,7 +26,7 @@ HALVINGS = 60
 MOST_STEPS = 200
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class DivergenceBall(ProbabilityBall):
     """Probability vectors within a divergence of `probabilities`.
 
@@ -40,7 +40,7 @@ class DivergenceBall(ProbabilityBall):
 
     phi: ClassVar[Phi]
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == 0:
             return [outcome == self.probabilities]
         seen = self.probabilities > 0
@@ -53,7 +53,7 @@ class DivergenceBall(ProbabilityBall):
             conditions.append(divergence <= self.radius)
         return conditions
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         can = self._possible
         terms = self.phi.terms(outcomes[:, can], self.probabilities[can])
         absent = (np.abs(outcomes[:, ~can]) <= max(tol, ROUNDING)).all(axis=1)
@@ -61,28 +61,28 @@ class DivergenceBall(ProbabilityBall):
         return np.asarray(on_simplex(outcomes, tol) & absent & close)
 
     @property
-    def _possible(self) -> np.ndarray[Any, Any]:
+    def _possible(self) -> BoolArray:
         """Classes that can have mass: all, or those the nominal law has seen."""
         return np.asarray((self.probabilities > 0) | (self.phi.slope < inf))
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         can = self._possible
         nominal, worst = self.probabilities[can], np.zeros(self.dim)
         if self.radius == inf:
             worst[np.flatnonzero(can)[int(np.argmax(direction[can]))]] = 1.0
             return worst
         if not (nominal > 0).all():
-            return super()._worst_case(direction)
+            return super().maximiser(direction)
         radius = np.array([self.radius])
         worst[can] = worst_laws(self.phi, nominal, direction[None, can], radius)[0]
         return worst
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         if self.radius == 0:
             return np.zeros((self.dim, 0))
         return simplex_basis(self._possible)
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         point = np.array(self.probabilities)
         if (point[self._possible] > 0).all():
             return point
@@ -92,7 +92,7 @@ class DivergenceBall(ProbabilityBall):
         return np.asarray(point + share / 2 * (1 / self.dim - point))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class ChiSquareBall(DivergenceBall):
     """Probability vectors p with sum (p - q)^2 / p at most `radius`.
 
@@ -105,7 +105,7 @@ class ChiSquareBall(DivergenceBall):
     phi = ChiSquare()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class ModifiedChiSquareBall(DivergenceBall):
     """Probability vectors p with sum (p - q)^2 / q at most `radius`.
 
@@ -118,7 +118,7 @@ class ModifiedChiSquareBall(DivergenceBall):
     phi = ModifiedChiSquare()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class HellingerBall(DivergenceBall):
     """Probability vectors p with sum (sqrt p - sqrt q)^2 at most `radius`.
 
@@ -131,7 +131,7 @@ class HellingerBall(DivergenceBall):
     phi = Hellinger()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class BurgBall(DivergenceBall):
     """Probability vectors p with D(q || p) at most `radius`.
 
@@ -171,11 +171,11 @@ def worst_laws(phi: Phi, nominal: Array, directions: Array, radii: Array) -> Arr
     top = gain == 0
     extreme = np.where(top, nominal, 0.0)
     extreme = extreme / extreme.sum(axis=1, keepdims=True)
-    found = _tilted(phi, nominal, gain, radii)
+    laws = _tilted(phi, nominal, gain, radii)
     beyond = phi.terms(extreme, nominal).sum(axis=1) <= radii
-    found = np.where(beyond[:, None], extreme, found)
+    laws = np.where(beyond[:, None], extreme, laws)
     still = (spread == 0) | (radii == 0)
-    return np.asarray(np.where(still[:, None], nominal, found))
+    return np.asarray(np.where(still[:, None], nominal, laws))
 
 
 def _tilted(phi: Phi, nominal: Array, gain: Array, radii: Array) -> Array:

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_matrix
+from ..checks import Array, BoolArray, as_matrix
 from .base import UncertaintySet
 
 
@@ -34,6 +35,10 @@ class Finite(UncertaintySet):
 
     points: Array
 
+    if TYPE_CHECKING:
+
+        def __init__(self, points: npt.ArrayLike) -> None: ...
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", as_matrix("Finite", "points", self.points))
 
@@ -45,7 +50,7 @@ class Finite(UncertaintySet):
     def is_bounded(self) -> bool:
         return True
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """Exact, with one boolean variable a point: for mixed-integer solvers."""
         chosen = cp.Variable(len(self.points), boolean=True)
         return [outcome == self.points.T @ chosen, cp.sum(chosen) == 1]
@@ -56,29 +61,29 @@ class Finite(UncertaintySet):
     def __repr__(self) -> str:
         return f"Finite(dim={self.dim}, points={len(self.points)})"
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         slack = tol * (float(np.abs(self.points).max()) or 1.0)
         inside = np.zeros(len(outcomes), dtype=bool)
         for point in self.points:
             inside |= (np.abs(outcomes - point) <= slack).all(axis=1)
         return inside
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         return np.array(self.points[int(np.argmax(self.points @ direction))])
 
-    def _support(self, direction: Array) -> float:
+    def maximum(self, direction: Array) -> float:
         return float((self.points @ direction).max())
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         return np.zeros((self.dim, 0))
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         return np.array(self.points[0])
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         return np.asarray(rng.choice(self.listed(), size, axis=0))
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         return float(len(self.listed()))
 
     def listed(self) -> Array:

@@ -8,24 +8,23 @@ least of the members' supports.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, product
-from typing import Any
+from itertools import product
 
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints.nonpos import Inequality
 from cvxpy.constraints.zero import Equality
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..conic.maximise import maximise
 from ..errors import EmptySet, InvalidParameter
 from .base import TOLERANCE, UncertaintySet
-from .members import as_sets_of_one_dim, is_empty
+from .members import SetsOfOneDim, is_empty
 from .union import Union
 
 
-@dataclass(frozen=True, eq=False)
-class Intersection(UncertaintySet):
+@dataclass(frozen=True, eq=False, init=False)
+class Intersection(SetsOfOneDim):
     """Outcomes that are in every member.
 
     Parameters
@@ -41,38 +40,27 @@ class Intersection(UncertaintySet):
     array([0., 0.])
     """
 
-    sets: tuple[UncertaintySet, ...]
-
-    def __post_init__(self) -> None:
-        sets = as_sets_of_one_dim("Intersection", self.sets)
-        nested = (s.sets if isinstance(s, Intersection) else (s,) for s in sets)
-        object.__setattr__(self, "sets", tuple(chain.from_iterable(nested)))
-
-    @property
-    def dim(self) -> int:
-        return self.sets[0].dim
-
     @property
     def is_bounded(self) -> bool:
         return any(member.is_bounded for member in self.sets) or super().is_bounded
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
-        return [c for member in self.sets for c in member._constraints(outcome)]
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
+        return [c for member in self.sets for c in member.conditions(outcome)]
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
-        inside = [member._contains(outcomes, tol) for member in self.sets]
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
+        inside = [member.membership(outcomes, tol) for member in self.sets]
         return np.asarray(np.all(inside, axis=0))
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         listed = self.listed()
         if listed is not None:
-            self._require_nonempty(len(listed))
+            self.require_nonempty(len(listed))
             return np.array(listed[int(np.argmax(listed @ direction))])
         if len(self.parts()) > 1:
-            return self._as_union()._worst_case(direction)
+            return self._as_union().maximiser(direction)
         shift, scale = self._frame()
         unit = cp.Variable(self.dim)
-        conditions = self._constraints(shift + cp.multiply(scale, unit))
+        conditions = self.conditions(shift + cp.multiply(scale, unit))
         if _is_discrete(conditions) and not all(map(_is_linear, conditions)):
             raise InvalidParameter(
                 "Intersection(sets=...) must not combine many labels or points with a "
@@ -92,37 +80,37 @@ class Intersection(UncertaintySet):
                 return (lower + upper) / 2, np.where(reach > 0, reach, widest)
         return np.zeros(self.dim), np.ones(self.dim)
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         if self.listed() is not None:
             return np.zeros((self.dim, 0))
         # A direction is common to all hulls if no member's complement sees it.
-        hulls = [member._basis() for member in self.sets]
+        hulls = [member.hull_basis() for member in self.sets]
         misses = [np.eye(self.dim) - basis @ basis.T for basis in hulls]
         values, axes = np.linalg.eigh(np.sum(misses, axis=0))
         return np.asarray(axes[:, values < 1e-9])
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         listed = self.listed()
         if listed is not None:
-            self._require_nonempty(len(listed))
+            self.require_nonempty(len(listed))
             return np.asarray(rng.choice(listed, size, axis=0))
         if len(self.parts()) > 1:
-            return self._as_union()._sample(size, rng)
-        return super()._sample(size, rng)
+            return self._as_union().draw(size, rng)
+        return super().draw(size, rng)
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         listed = self.listed()
         if listed is not None:
             return float(len(listed))
         if len(self.parts()) > 1:
-            return self._as_union()._volume()
-        return super()._volume()
+            return self._as_union().measure()
+        return super().measure()
 
     def listed(self) -> Array | None:
         for member in self.sets:
             rows = member.listed()
             if rows is not None:
-                return np.asarray(rows[self._contains(rows, TOLERANCE)])
+                return np.asarray(rows[self.membership(rows, TOLERANCE)])
         return None
 
     def parts(self) -> tuple[UncertaintySet, ...]:
@@ -134,10 +122,11 @@ class Intersection(UncertaintySet):
     def _as_union(self) -> Union:
         """The same outcomes as a union of intersections, the empty ones left out."""
         parts = tuple(part for part in self.parts() if not is_empty(part))
-        self._require_nonempty(len(parts))
+        self.require_nonempty(len(parts))
         return Union(parts)
 
-    def _require_nonempty(self, count: int) -> None:
+    def require_nonempty(self, count: int) -> None:
+        """Raise EmptySet where there are no outcomes, or no parts, to choose from."""
         if count == 0:
             raise EmptySet(
                 "Intersection is empty: no outcome is in all of its members."

@@ -16,16 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class KLBall(ProbabilityBall):
     """Probability vectors p of divergence D(p || probabilities) at most `radius`.
 
@@ -45,7 +44,7 @@ class KLBall(ProbabilityBall):
     array([1., 0.])
     """
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == 0:
             return [outcome == self.probabilities]
         on, off = np.flatnonzero(self._active), np.flatnonzero(~self._active)
@@ -58,10 +57,10 @@ class KLBall(ProbabilityBall):
         return conditions
 
     @property
-    def _active(self) -> np.ndarray[Any, Any]:
+    def _active(self) -> BoolArray:
         return np.asarray(self.probabilities > 0)
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         on = self._active
         mass = np.maximum(outcomes[:, on], 0.0)
         ratio = np.where(mass > 0, mass, 1.0) / np.where(
@@ -74,18 +73,18 @@ class KLBall(ProbabilityBall):
         close = divergence <= self.radius * (1 + tol) + ROUNDING
         return np.asarray(on_simplex(outcomes, tol) & absent & close)
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         on = self._active
         worst = np.zeros(self.dim)
         worst[on] = _tilt(self.probabilities[on], direction[on], self.radius)
         return worst
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         if self.radius == 0:
             return np.zeros((self.dim, 0))
         return simplex_basis(self._active)
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         return np.array(self.probabilities)
 
 

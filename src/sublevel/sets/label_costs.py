@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..errors import InvalidParameter
 from ..labels.table import Labels, excess_costs
 
@@ -59,7 +58,7 @@ class LabelPrices:
         blocks = zip(excess, self.sizes, strict=True)
         return np.concatenate([block[:size] for block, size in blocks]), room
 
-    def usable(self) -> np.ndarray[Any, Any]:
+    def usable(self) -> BoolArray:
         """Whether each class occurs in some member, shape (dim,)."""
         excess, room = self.row()
         return np.asarray(excess <= room)

@@ -9,14 +9,15 @@ the integer one, the smallest that covers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_numbers, as_vector, briefly
 from ..errors import InvalidParameter, UnseenClass
@@ -24,6 +25,9 @@ from ..labels import LabelCosts, Labels, are_affordable, best_of
 from .base import UncertaintySet
 from .label_costs import LabelCount, LabelPrices
 from .polytope import Polytope
+
+#: Names of the classes of each block.
+Classes = tuple[tuple[Hashable, ...], ...]
 
 #: Most members that are listed one by one.
 MOST_LISTED = 20_000
@@ -64,7 +68,16 @@ class LabelSet(UncertaintySet):
 
     costs: tuple[Array, ...]
     budget: float
-    classes: Any = None
+    classes: Classes = None  # type: ignore[assignment]
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            costs: Sequence[npt.ArrayLike] | Array,
+            budget: float,
+            classes: Iterable[Iterable[Hashable]] | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         costs = as_costs(self.costs)
@@ -93,7 +106,7 @@ class LabelSet(UncertaintySet):
         blocks = zip(self.classes, np.split(self._prices.usable(), ends), strict=True)
         return tuple(tuple(compress(names, usable)) for names, usable in blocks)
 
-    def encode(self, labels: Any) -> Array:
+    def encode(self, labels: npt.ArrayLike | Sequence[object]) -> Array:
         """One-hot outcomes of labels, shape (blocks,) or (n, blocks)."""
         names, blocks = np.asarray(labels, dtype=object), len(self.costs)
         if names.ndim not in (1, 2) or names.shape[-1] != blocks:
@@ -106,7 +119,9 @@ class LabelSet(UncertaintySet):
         )
         return rows[0] if names.ndim == 1 else rows
 
-    def decode(self, outcomes: Any) -> Any:
+    def decode(
+        self, outcomes: npt.ArrayLike
+    ) -> tuple[Hashable, ...] | list[tuple[Hashable, ...]]:
         """Labels of one-hot outcomes: a tuple, or a list of tuples for many."""
         array = as_numbers("LabelSet.decode", "outcomes", outcomes)
         if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
@@ -125,7 +140,7 @@ class LabelSet(UncertaintySet):
         """
         return Polytope(*self._prices.inequalities())
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """Exact, with one boolean variable a class: for mixed-integer solvers."""
         label = cp.Variable(self.dim, boolean=True)
         return [
@@ -158,25 +173,25 @@ class LabelSet(UncertaintySet):
         sizes = np.array(self._prices.sizes)
         return np.asarray(np.cumsum(sizes) - sizes)
 
-    def _contains(self, outcomes: Array, tol: float) -> BoolArray:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         return are_affordable(self.costs, self.budget, outcomes, tol)
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         outcome = np.zeros(self.dim)
         outcome[self._starts + best_of(self._table.table(direction))] = 1.0
         return outcome
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         return np.zeros((self.dim, 0))
 
-    def _interior(self) -> Array:
-        return self._worst_case(np.zeros(self.dim))
+    def interior_point(self) -> Array:
+        return self.maximiser(np.zeros(self.dim))
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         labels = LabelCount(*self._prices.table()).draw(size, rng)
         return one_hot(labels, self._prices.sizes)
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         return LabelCount(*self._prices.table()).total()
 
     def listed(self, most: int | None = None) -> Array | None:
@@ -184,10 +199,7 @@ class LabelSet(UncertaintySet):
         return None if labels is None else one_hot(labels, self._prices.sizes)
 
 
-Classes = tuple[tuple[Hashable, ...], ...]
-
-
-def as_costs(value: Any) -> tuple[Array, ...]:
+def as_costs(value: object) -> tuple[Array, ...]:
     """One read-only vector of costs a block, each with a finite entry.
 
     Examples
@@ -218,7 +230,9 @@ def as_costs(value: Any) -> tuple[Array, ...]:
     return tuple(blocks)
 
 
-def as_classes(value: Any, costs: tuple[Array, ...]) -> Classes:
+def as_classes(
+    value: Iterable[Iterable[Hashable]] | None, costs: tuple[Array, ...]
+) -> Classes:
     """Names of the classes of each block; by default 0, 1, 2, ...
 
     Examples
@@ -263,7 +277,9 @@ def one_hot(indices: Labels, sizes: Sequence[int]) -> Array:
     return outcomes
 
 
-def indices_of(classes: Classes, labels: Any) -> Labels:
+def indices_of(
+    classes: Classes, labels: npt.NDArray[np.object_] | Sequence[Sequence[Hashable]]
+) -> Labels:
     """Class indices of rows of names, shape (n, blocks).
 
     Examples

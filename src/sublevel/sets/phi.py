@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -47,21 +47,21 @@ class Phi(ABC):
         """Derivative of phi: the price at which a ratio is taken."""
 
     @abstractmethod
-    def expression(self, law: Any, nominal: Array) -> cp.Expression:
+    def expression(self, law: cp.Expression, nominal: Array) -> cp.Expression:
         """The divergence in CVXPY, for a law on the simplex and a positive nominal."""
 
     @abstractmethod
-    def price(self, shift: Any, multiplier: Any) -> Epigraph:
+    def price(self, shift: cp.Expression, multiplier: cp.Expression) -> Epigraph:
         """Perspective multiplier * phi*(shift / multiplier), for each component."""
 
     def terms(self, law: Array, nominal: Array) -> Array:
         """The divergence by class, shape (..., classes)."""
-        known = nominal > 0
+        positive = nominal > 0
         mass = np.maximum(law, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            seen = nominal * self.value(mass / np.where(known, nominal, 1.0))
+            seen = nominal * self.value(mass / np.where(positive, nominal, 1.0))
         unseen = np.where(mass > 0, mass * self.slope if self.slope < inf else inf, 0.0)
-        return np.where(known, seen, unseen)
+        return np.where(positive, seen, unseen)
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ class KL(Phi):
         """Log t."""
         return np.log(ratio)
 
-    def expression(self, law: Any, nominal: Array) -> cp.Expression:
+    def expression(self, law: cp.Expression, nominal: Array) -> cp.Expression:
         """Relative entropy."""
         return cp.sum(cp.rel_entr(law, nominal))
 
-    def price(self, shift: Any, multiplier: Any) -> Epigraph:
+    def price(self, shift: cp.Expression, multiplier: cp.Expression) -> Epigraph:
         """U exp(s / u) - u."""
         ones = np.ones(shift.size)
         top = cp.Variable(shift.size)
@@ -133,11 +133,11 @@ class Burg(Phi):
         """1 - 1 / t."""
         return np.asarray(1 - 1 / ratio)
 
-    def expression(self, law: Any, nominal: Array) -> cp.Expression:
+    def expression(self, law: cp.Expression, nominal: Array) -> cp.Expression:
         """Relative entropy, the other way round."""
         return cp.sum(cp.rel_entr(nominal, law))
 
-    def price(self, shift: Any, multiplier: Any) -> Epigraph:
+    def price(self, shift: cp.Expression, multiplier: cp.Expression) -> Epigraph:
         """-u log(1 - s / u)."""
         ones = np.ones(shift.size)
         return Epigraph(cp.rel_entr(multiplier * ones, multiplier - shift))
@@ -178,11 +178,11 @@ class ChiSquare(Phi):
         """1 - 1 / t^2."""
         return np.asarray(1 - 1 / ratio**2)
 
-    def expression(self, law: Any, nominal: Array) -> cp.Expression:
+    def expression(self, law: cp.Expression, nominal: Array) -> cp.Expression:
         """Sum of q^2 / p, less one."""
         return nominal**2 @ cp.inv_pos(law) - 1
 
-    def price(self, shift: Any, multiplier: Any) -> Epigraph:
+    def price(self, shift: cp.Expression, multiplier: cp.Expression) -> Epigraph:
         """2 u - 2 sqrt(u (u - s))."""
         ones, root = np.ones(shift.size), cp.Variable(shift.size, nonneg=True)
         cone = _product(root, multiplier * ones, multiplier - shift)
@@ -218,11 +218,11 @@ class ModifiedChiSquare(Phi):
         """2 (t - 1)."""
         return np.asarray(2 * (ratio - 1))
 
-    def expression(self, law: Any, nominal: Array) -> cp.Expression:
+    def expression(self, law: cp.Expression, nominal: Array) -> cp.Expression:
         """A weighted sum of squares."""
         return cp.sum_squares(cp.multiply(1 / np.sqrt(nominal), law - nominal))
 
-    def price(self, shift: Any, multiplier: Any) -> Epigraph:
+    def price(self, shift: cp.Expression, multiplier: cp.Expression) -> Epigraph:
         """(s / 2 + u)_+^2 / u - u."""
         ones = np.ones(shift.size)
         top, half = cp.Variable(shift.size), cp.Variable(shift.size, nonneg=True)
@@ -258,11 +258,11 @@ class Hellinger(Phi):
         """1 - 1 / sqrt(t)."""
         return np.asarray(1 - 1 / np.sqrt(ratio))
 
-    def expression(self, law: Any, nominal: Array) -> cp.Expression:
+    def expression(self, law: cp.Expression, nominal: Array) -> cp.Expression:
         """2 - 2 sum sqrt(p q)."""
         return 2 - 2 * np.sqrt(nominal) @ cp.sqrt(law)
 
-    def price(self, shift: Any, multiplier: Any) -> Epigraph:
+    def price(self, shift: cp.Expression, multiplier: cp.Expression) -> Epigraph:
         """U^2 / (u - s) - u."""
         ones, top = np.ones(shift.size), cp.Variable(shift.size)
         cone = _product(multiplier * ones, multiplier - shift, top)
@@ -298,15 +298,17 @@ class Variation(Phi):
         """-1 below 1, 1 above."""
         return np.sign(ratio - 1)
 
-    def expression(self, law: Any, nominal: Array) -> cp.Expression:
+    def expression(self, law: cp.Expression, nominal: Array) -> cp.Expression:
         """1-norm."""
         return cp.norm1(law - nominal)
 
-    def price(self, shift: Any, multiplier: Any) -> Epigraph:
+    def price(self, shift: cp.Expression, multiplier: cp.Expression) -> Epigraph:
         """max(s, -u) where s <= u."""
         return Epigraph(cp.maximum(shift, -multiplier), [shift <= multiplier])
 
 
-def _product(middle: Any, left: Any, right: Any) -> cp.SOC:
+def _product(
+    middle: cp.Expression, left: cp.Expression, right: cp.Expression
+) -> cp.SOC:
     """Componentwise middle^2 <= left * right, both nonnegative."""
     return cp.SOC(left + right, cp.vstack([2 * middle, left - right]), axis=0)

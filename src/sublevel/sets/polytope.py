@@ -10,12 +10,13 @@ with two opposite inequalities, have the volume and the uniform law they should.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_matrix, as_vector
+from ..checks import Array, BoolArray, as_matrix, as_vector
 from ..errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
 from .base import UncertaintySet
 from .uniform import polar_volume
@@ -50,6 +51,10 @@ class Polytope(UncertaintySet):
     A: Array
     b: Array
 
+    if TYPE_CHECKING:
+
+        def __init__(self, A: npt.ArrayLike, b: npt.ArrayLike) -> None: ...
+
     def __post_init__(self) -> None:
         rows = as_matrix("Polytope", "A", self.A)
         bound = as_vector("Polytope", "b", self.b, rows.shape[0])
@@ -61,7 +66,7 @@ class Polytope(UncertaintySet):
             )
         object.__setattr__(self, "A", rows)
         object.__setattr__(self, "b", bound)
-        self._worst_case(np.zeros(self.dim))
+        self.maximiser(np.zeros(self.dim))
 
     @property
     def dim(self) -> int:
@@ -77,7 +82,7 @@ class Polytope(UncertaintySet):
         answer = _linprog(np.zeros(len(unit)), unit.T, np.zeros(self.dim), (1, None))
         return bool(answer.status == 0)
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         rows, bound, units = self._scaled()
         return [(rows / units) @ outcome <= bound]
 
@@ -89,14 +94,14 @@ class Polytope(UncertaintySet):
         >>> Polytope([[1.0], [-1.0]], [3.0, -1.0]).vertices()
         array([[3.], [1.]])
         """
-        self._require_bounded("vertices")
+        self.require_bounded("vertices")
         hull = _Hull.of(self.A, self.b)
         return hull.point + hull.corners() @ hull.basis.T
 
     def __repr__(self) -> str:
         return f"Polytope(dim={self.dim}, inequalities={self.b.size})"
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         # The slack of a row is relative to the numbers it compares; a bound of zero
         # is compared with outcomes of the polytope's own size.
         size = np.abs(self.b) + np.abs(outcomes) @ np.abs(self.A).T
@@ -115,7 +120,7 @@ class Polytope(UncertaintySet):
         size = float(np.abs(bound).max()) or 1.0
         return rows / length[:, None], bound / size, size * np.exp2(column)
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         rows, bound, units = self._scaled()
         cost = direction * units
         length = float(np.linalg.norm(cost)) or 1.0
@@ -136,14 +141,14 @@ class Polytope(UncertaintySet):
             )
         return np.asarray(units * answer.x, dtype=float)
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         return _Hull.of(self.A, self.b).basis
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         hull = _Hull.of(self.A, self.b)
         return hull.point + hull.basis @ hull.deepest()
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         hull = _Hull.of(self.A, self.b)
         k = hull.basis.shape[1]
         if k == 0:
@@ -211,7 +216,7 @@ class _Hull(NamedTuple):
         return _distinct(HalfspaceIntersection(sides, self.deepest()).intersections)
 
 
-def _relative_interior(A: Array, b: Array) -> tuple[Array, np.ndarray[Any, Any]]:
+def _relative_interior(A: Array, b: Array) -> tuple[Array, BoolArray]:
     """A relative interior point, and the rows that are not tight everywhere.
 
     Maximise sum t over A y + t <= scale b, 0 <= t <= 1, scale >= 1: wherever a row
@@ -248,7 +253,11 @@ def _distinct(points: Array) -> Array:
 
 
 def _linprog(
-    cost: Array, A_eq: Any = None, b_eq: Any = None, bounds: Any = None, **rows: Any
+    cost: Array,
+    A_eq: Array | None = None,
+    b_eq: Array | None = None,
+    bounds: object = None,
+    **rows: Array,
 ) -> Any:
     """One linear program by HiGHS; status 4 of its presolve is settled without it."""
     from scipy.optimize import linprog

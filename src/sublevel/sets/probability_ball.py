@@ -7,11 +7,12 @@ hyperplane, not of the space around it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from ..checks import Array, as_vector, freeze, require_nonnegative
+from ..checks import Array, BoolArray, as_vector, freeze, require_nonnegative
 from ..errors import InvalidParameter
 from .base import UncertaintySet
 
@@ -36,6 +37,10 @@ class ProbabilityBall(UncertaintySet):
     probabilities: Array
     radius: float
 
+    if TYPE_CHECKING:
+
+        def __init__(self, probabilities: npt.ArrayLike, radius: float) -> None: ...
+
     def __post_init__(self) -> None:
         owner = type(self).__name__
         nominal = as_probabilities(owner, self.probabilities)
@@ -59,7 +64,7 @@ class ProbabilityBall(UncertaintySet):
 ROUNDING = 1e-12
 
 
-def as_probabilities(owner: str, value: Any) -> Array:
+def as_probabilities(owner: str, value: object) -> Array:
     """Nonnegative numbers that sum to one, shape (classes,), read-only.
 
     A sum within 1e-6 of one (single precision) is scaled to one. A sum that is one to
@@ -85,7 +90,7 @@ def as_probabilities(owner: str, value: Any) -> Array:
     return freeze(vector if abs(total - 1.0) <= 1e-14 else vector / total)
 
 
-def on_simplex(outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+def on_simplex(outcomes: Array, tol: float) -> BoolArray:
     """Whether each row, shape (n, classes), is a probability vector.
 
     Examples
@@ -98,7 +103,7 @@ def on_simplex(outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
     return np.asarray(sums & (outcomes >= -slack).all(axis=1))
 
 
-def simplex_basis(active: np.ndarray[Any, Any]) -> Array:
+def simplex_basis(active: BoolArray) -> Array:
     """Orthonormal directions of sum zero within the active classes.
 
     Parameters

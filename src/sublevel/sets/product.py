@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from .base import UncertaintySet
 from .members import as_sets
 
@@ -40,6 +40,10 @@ class Product(UncertaintySet):
 
     sets: tuple[UncertaintySet, ...]
 
+    if TYPE_CHECKING:
+
+        def __init__(self, sets: Iterable[UncertaintySet]) -> None: ...
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "sets", as_sets("Product", self.sets))
 
@@ -51,12 +55,12 @@ class Product(UncertaintySet):
     def is_bounded(self) -> bool:
         return all(member.is_bounded for member in self.sets)
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         ends = np.cumsum([member.dim for member in self.sets])
         return [
             condition
             for member, end in zip(self.sets, ends, strict=True)
-            for condition in member._constraints(outcome[end - member.dim : end])
+            for condition in member.conditions(outcome[end - member.dim : end])
         ]
 
     def bounds(self) -> tuple[Array, Array]:
@@ -67,42 +71,42 @@ class Product(UncertaintySet):
         ends = np.cumsum([member.dim for member in self.sets])
         return np.split(array, ends[:-1], axis=-1)
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         blocks = zip(self.sets, self._blocks(outcomes), strict=True)
-        inside = [member._contains(block, tol) for member, block in blocks]
+        inside = [member.membership(block, tol) for member, block in blocks]
         return np.asarray(np.all(inside, axis=0))
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         blocks = zip(self.sets, self._blocks(direction), strict=True)
-        return np.concatenate([member._worst_case(block) for member, block in blocks])
+        return np.concatenate([member.maximiser(block) for member, block in blocks])
 
-    def _support(self, direction: Array) -> float:
+    def maximum(self, direction: Array) -> float:
         blocks = zip(self.sets, self._blocks(direction), strict=True)
-        return float(sum(member._support(block) for member, block in blocks))
+        return float(sum(member.maximum(block) for member, block in blocks))
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         from scipy.linalg import block_diag
 
-        return np.asarray(block_diag(*(member._basis() for member in self.sets)))
+        return np.asarray(block_diag(*(member.hull_basis() for member in self.sets)))
 
-    def _interior(self) -> Array:
-        return self._joined(lambda member: member._interior())
+    def interior_point(self) -> Array:
+        return self._joined(lambda member: member.interior_point())
 
     def _joined(self, point: Callable[[UncertaintySet], Array]) -> Array:
         return np.concatenate([point(member) for member in self.sets], axis=-1)
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
-        return self._joined(lambda member: member._sample(size, rng))
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        return self._joined(lambda member: member.draw(size, rng))
 
-    def _volume(self) -> float:
-        return prod(member._volume() for member in self.sets)
+    def measure(self) -> float:
+        return prod(member.measure() for member in self.sets)
 
     def listed(self) -> Array | None:
         lists = [member.listed() for member in self.sets]
-        known = [rows for rows in lists if rows is not None]
-        if len(known) < len(lists) or prod(map(len, known)) > MOST_LISTED:
+        tables = [rows for rows in lists if rows is not None]
+        if len(tables) < len(lists) or prod(map(len, tables)) > MOST_LISTED:
             return None
-        return np.array([np.concatenate(rows) for rows in product(*known)])
+        return np.array([np.concatenate(rows) for rows in product(*tables)])
 
     def parts(self) -> tuple[UncertaintySet, ...]:
         choices = [member.parts() for member in self.sets]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 from itertools import product
+from types import ModuleType
 from typing import Any, NoReturn
 
 import cvxpy as cp
@@ -25,7 +26,7 @@ from ..errors import EmptySet, InvalidParameter, MissingExtra
 from ..losses import Pinball
 from ..norm_ball import NormBall
 from .ball import StretchedBall
-from .base import UncertaintySet
+from .base import Exports, UncertaintySet
 from .box import Box
 from .budget import Budget
 from .intersection import Intersection
@@ -42,7 +43,7 @@ MOST_SCENARIOS = 5_000
 MOST_SIDES_DIM = 12
 
 
-def to_pyros(region: Any) -> Any:
+def to_pyros(region: Exports) -> Any:
     """The set as an uncertainty set of PyROS; see `UncertaintySet.to_pyros`."""
     pyros = _pyros()
     listed = region.listed()
@@ -51,9 +52,9 @@ def to_pyros(region: Any) -> Any:
     return _export(region, pyros)
 
 
-def _pyros() -> Any:
+def _pyros() -> ModuleType:
     try:
-        # The newest of the sets used here, so an older PyROS is told apart.
+        # The newest of the sets used here, so an older PyROS is recognised.
         from pyomo.contrib import pyros
         from pyomo.contrib.pyros import CartesianProductSet  # noqa: F401
     except ImportError as error:
@@ -61,28 +62,29 @@ def _pyros() -> Any:
             "to_pyros() needs pyomo 6.10.1 or later, which is not installed. Install "
             "it with `pip install 'sublevel[pyomo]'`."
         ) from error
-    return pyros
+    module: ModuleType = pyros
+    return module
 
 
 @singledispatch
-def _export(region: UncertaintySet, pyros: Any) -> Any:
+def _export(region: Exports, pyros: ModuleType) -> Any:
     _refuse(region)
 
 
 @_export.register
-def _(region: Box, pyros: Any) -> Any:
-    region._require_bounded("to_pyros")
+def _(region: Box, pyros: ModuleType) -> Any:
+    region.require_bounded("to_pyros")
     return pyros.BoxSet(np.column_stack([region.lower, region.upper]))
 
 
 @_export.register
-def _(region: Polytope, pyros: Any) -> Any:
-    region._require_bounded("to_pyros")
+def _(region: Polytope, pyros: ModuleType) -> Any:
+    region.require_bounded("to_pyros")
     return pyros.PolyhedralSet(region.A, region.b)
 
 
 @_export.register
-def _(region: Budget, pyros: Any) -> Any:
+def _(region: Budget, pyros: ModuleType) -> Any:
     gamma = min(region.gamma, float(region.dim))
     return pyros.CardinalitySet(
         region.center, region.deviation, gamma, region.deviation
@@ -90,29 +92,29 @@ def _(region: Budget, pyros: Any) -> Any:
 
 
 @_export.register
-def _(region: StretchedBall, pyros: Any) -> Any:
-    region._require_bounded("to_pyros")
-    return _ball(region._ball, pyros)
+def _(region: StretchedBall, pyros: ModuleType) -> Any:
+    region.require_bounded("to_pyros")
+    return _ball(region.norm_ball, pyros)
 
 
 @_export.register
-def _(region: Sublevel, pyros: Any) -> Any:
-    loss, said, budget = region.loss, region.prediction, region.effective_budget
+def _(region: Sublevel, pyros: ModuleType) -> Any:
+    loss, budget = region.loss, region.effective_budget
     if isinstance(loss, Pinball):
-        region._require_bounded("to_pyros")
+        region.require_bounded("to_pyros")
         # Along each axis the set ends where one component spends all of the budget.
         zero, axes = np.zeros(region.dim), np.eye(region.dim)
         up, down = (loss.support(zero, budget, sign * axes) for sign in (1, -1))
-        return pyros.CardinalitySet(said.location, up, 1.0, down)
-    ball = loss.ball(said, budget)
+        return pyros.CardinalitySet(region.prediction.point, up, 1.0, down)
+    ball = loss.ball(region.prediction, budget)
     if ball is None or ball.order not in (1, 2):
         _refuse(region)
-    region._require_bounded("to_pyros")
+    region.require_bounded("to_pyros")
     return _ball(ball, pyros)
 
 
 @_export.register
-def _(region: VariationBall, pyros: Any) -> Any:
+def _(region: VariationBall, pyros: ModuleType) -> Any:
     total = np.ones((1, region.dim))
     rows = np.concatenate([-np.eye(region.dim), total, -total])
     bounds = np.concatenate([np.zeros(region.dim), [1.0, -1.0]])
@@ -123,12 +125,12 @@ def _(region: VariationBall, pyros: Any) -> Any:
 
 
 @_export.register
-def _(region: LabelSet, pyros: Any) -> Any:
+def _(region: LabelSet, pyros: ModuleType) -> Any:
     _refuse_many(region, "more")
 
 
 @_export.register
-def _(region: Product, pyros: Any) -> Any:
+def _(region: Product, pyros: ModuleType) -> Any:
     if any(part.listed() is not None for part in region.sets):
         raise InvalidParameter(
             "Product.to_pyros() must not mix lists of outcomes (Finite, LabelSet) with "
@@ -138,12 +140,12 @@ def _(region: Product, pyros: Any) -> Any:
 
 
 @_export.register
-def _(region: Intersection, pyros: Any) -> Any:
+def _(region: Intersection, pyros: ModuleType) -> Any:
     if len(region.parts()) > 1:
         _refuse(region)
-    region._require_bounded("to_pyros")
+    region.require_bounded("to_pyros")
     # A set without constraints is every outcome.
-    members = [s for s in region.sets if s._constraints(cp.Variable(s.dim))]
+    members = [s for s in region.sets if s.conditions(cp.Variable(s.dim))]
     if not all(member.is_bounded for member in members):
         # PyROS wants each member bounded. Ends beyond the intersection change nothing.
         lower, upper = _around(region)
@@ -158,7 +160,7 @@ def _around(region: Intersection) -> tuple[Array, Array]:
     lower, upper = zip(*(member.bounds() for member in region.sets), strict=True)
     low, high = np.max(lower, axis=0), np.min(upper, axis=0)
     rounding = 1e-9 * np.maximum(np.abs(low), np.abs(high))
-    region._require_nonempty(int((low <= high + rounding).all()))
+    region.require_nonempty(int((low <= high + rounding).all()))
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         low, high = region.bounds()
     room = np.maximum(high - low, 1e-3 * np.maximum(np.abs(low), np.abs(high)))
@@ -181,7 +183,7 @@ def _bounded(member: UncertaintySet, lower: Array, upper: Array) -> UncertaintyS
     return member
 
 
-def _ball(ball: NormBall, pyros: Any) -> Any:
+def _ball(ball: NormBall, pyros: ModuleType) -> Any:
     if ball.radius == 0:
         return pyros.BoxSet(np.column_stack([ball.center, ball.center]))
     width = ball.radius * ball.scale
@@ -195,7 +197,7 @@ def _ball(ball: NormBall, pyros: Any) -> Any:
     return _rotated(ball, width, pyros)
 
 
-def _rotated(ball: NormBall, width: Array, pyros: Any) -> Any:
+def _rotated(ball: NormBall, width: Array, pyros: ModuleType) -> Any:
     """A 1-norm ball by its sides: signs' (y - center) / width <= 1 for all signs."""
     dim = ball.center.size
     if dim > MOST_SIDES_DIM:
@@ -208,7 +210,7 @@ def _rotated(ball: NormBall, width: Array, pyros: Any) -> Any:
     return pyros.PolyhedralSet(rows, 1.0 + rows @ ball.center)
 
 
-def _scenarios(region: UncertaintySet, listed: Array, pyros: Any) -> Any:
+def _scenarios(region: Exports, listed: Array, pyros: ModuleType) -> Any:
     if len(listed) == 0:
         raise EmptySet(f"{type(region).__name__} is empty: PyROS has no empty sets.")
     if len(listed) > MOST_SCENARIOS:
@@ -216,7 +218,7 @@ def _scenarios(region: UncertaintySet, listed: Array, pyros: Any) -> Any:
     return pyros.DiscreteScenarioSet(listed.tolist())
 
 
-def _refuse_many(region: UncertaintySet, count: str) -> NoReturn:
+def _refuse_many(region: Exports, count: str) -> NoReturn:
     raise InvalidParameter(
         f"{type(region).__name__}.to_pyros() lists its outcomes and must have at most "
         f"{MOST_SCENARIOS}, got {count}. LabelSet.relaxation() is a larger, convex set "
@@ -224,7 +226,7 @@ def _refuse_many(region: UncertaintySet, count: str) -> NoReturn:
     )
 
 
-def _refuse(region: UncertaintySet) -> NoReturn:
+def _refuse(region: Exports) -> NoReturn:
     name = type(region).__name__
     if isinstance(region, Sublevel):
         name += f"({type(region.loss).__name__})"

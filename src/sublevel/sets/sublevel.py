@@ -8,18 +8,21 @@ set would be empty; it is then the outcome of least loss, which can only add cov
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_vector, briefly, is_number
 from ..errors import InvalidParameter, Unbounded
 from ..labels import are_affordable
-from ..losses import LabelLoss, Loss
+from ..losses import Combined, LabelLoss, Loss
 from ..losses import get as get_loss
+from ..losses.base import Forecast, LossLike
 from ..losses.by_solver import within_budget
 from ..predictions import (
     AnyPrediction,
@@ -52,9 +55,15 @@ class Sublevel(UncertaintySet):
     (2.0, array([ True, False]))
     """
 
-    loss: Any
-    prediction: Any
+    loss: Loss
+    prediction: AnyPrediction
     budget: float
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, loss: LossLike, prediction: Forecast, budget: float
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if not is_number(self.budget):
@@ -80,10 +89,9 @@ class Sublevel(UncertaintySet):
     @property
     def radius(self) -> float | None:
         """Norm radius, where the loss is a norm."""
-        found = self.loss.radius(self.effective_budget)
-        return None if found is None else float(found)
+        return self.loss.radius(self.effective_budget)
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         """Loss at most the budget, in units of the set, and the loss's own domain."""
         if self.effective_budget == inf:
             return list(self.loss.domain(self.prediction, outcome))
@@ -98,10 +106,10 @@ class Sublevel(UncertaintySet):
         """Whether the budget is finite."""
         return bool(np.isfinite(self.budget)) and super().is_bounded
 
-    def _contains(self, outcomes: Array, tol: float) -> BoolArray:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         return membership(self.loss, self.prediction, self.budget, outcomes, tol)
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         if self.effective_budget == inf:
             raise Unbounded(
                 f"The worst case over the sublevel set of {type(self.loss).__name__} "
@@ -112,16 +120,16 @@ class Sublevel(UncertaintySet):
             self.loss.worst_case(self.prediction, self.effective_budget, direction)
         )
 
-    def _support(self, direction: Array) -> float:
+    def maximum(self, direction: Array) -> float:
         if self.effective_budget == inf and not direction.any():
             return 0.0
-        return super()._support(direction)
+        return super().maximum(direction)
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         ball = self.loss.ball(self.prediction, self.effective_budget)
-        return super()._sample(size, rng) if ball is None else ball.sample(size, rng)
+        return super().draw(size, rng) if ball is None else ball.sample(size, rng)
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         ball = self.loss.ball(self.prediction, self.effective_budget)
         if ball is not None:
             return float(ball.volume())
@@ -137,7 +145,11 @@ class Sublevel(UncertaintySet):
 
 
 def membership(
-    loss: Loss, prediction: AnyPrediction, budgets: Any, outcomes: Array, tol: float
+    loss: Loss,
+    prediction: AnyPrediction,
+    budgets: npt.ArrayLike,
+    outcomes: Array,
+    tol: float,
 ) -> BoolArray:
     """Whether outcomes are in sublevel sets: of one context, or each in its own.
 
@@ -175,6 +187,7 @@ def membership(
         if loss.norm_power is None:
             scores = loss.score(prediction, outcomes)
             inside = _within(scores, effective, floors, tol)
+            inside |= _at_point(loss, prediction, effective, outcomes)
         else:
             inside = _within_radius(loss, prediction, effective - floors, outcomes, tol)
     return np.asarray(admitted & (inside | (effective == inf)))
@@ -193,6 +206,19 @@ def _within(scores: Array, budgets: Array, floors: Array, tol: float) -> BoolArr
     return np.asarray(scores <= budgets + tol * above + rounding)
 
 
+def _at_point(
+    loss: Loss, prediction: AnyPrediction, budgets: Array, outcomes: Array
+) -> BoolArray:
+    """Whether outcomes are what is predicted, but for rounding, and that is inside.
+
+    A set of one outcome has no width that a slack could be relative to.
+    """
+    point = np.asarray(prediction.point, dtype=float)
+    size = np.abs(point).max(axis=-1, keepdims=True)
+    near = (np.abs(outcomes - point) <= 1e-12 * size).all(axis=-1)
+    return np.asarray(near & (loss.score(prediction, point) <= budgets))
+
+
 def _within_radius(
     loss: Loss, prediction: AnyPrediction, room: Array, outcomes: Array, tol: float
 ) -> BoolArray:
@@ -207,7 +233,10 @@ def _within_radius(
 
 
 def sublevel_set(
-    loss: Loss, prediction: AnyPrediction, budget: float, classes: Any = None
+    loss: LossLike,
+    prediction: Forecast,
+    budget: float,
+    classes: Iterable[Iterable[Hashable]] | None = None,
 ) -> UncertaintySet:
     """The set of one context: a LabelSet for labels, a Mixed set for numbers and
     labels together, a Sublevel otherwise.
@@ -223,20 +252,27 @@ def sublevel_set(
     return Sublevel(loss, prediction, budget)
 
 
-def _label_costs(loss: Any, prediction: Any) -> tuple[Array, ...] | None:
+def _label_costs(loss: Loss, prediction: AnyPrediction) -> tuple[Array, ...] | None:
     """Cost of every class of every block, or None where some block is not a label."""
     if isinstance(loss, LabelLoss):
         return loss.costs(prediction)
-    if not all(isinstance(part, LabelLoss) for part in getattr(loss, "losses", [loss])):
+    if not isinstance(loss, Combined):
         return None
-    parts = zip(loss.losses, loss.weights, prediction.parts, strict=True)
-    return tuple(cost / w for part, w, said in parts for cost in part.costs(said))
+    labels = [part for part in loss.losses if isinstance(part, LabelLoss)]
+    if len(labels) < len(loss.losses):
+        return None
+    blocks = zip(labels, loss.blocks(prediction, prediction.point), strict=True)
+    return tuple(
+        cost / block.weight
+        for part, block in blocks
+        for cost in part.costs(block.prediction)
+    )
 
 
 OWNER = "Sublevel"
 
 
-def one_context(loss: Any, prediction: Any) -> AnyPrediction:
+def one_context(loss: Loss, prediction: Forecast) -> AnyPrediction:
     """A prediction with arrays of shape (m,) that has what the loss needs.
 
     Examples
@@ -245,17 +281,18 @@ def one_context(loss: Any, prediction: Any) -> AnyPrediction:
     >>> one_context(Squared(), [1.0, 2.0]).location
     array([1., 2.])
     """
-    if isinstance(loss.needs, tuple):
-        found: AnyPrediction = _joint(loss, prediction)
+    one: AnyPrediction
+    if isinstance(loss, Combined):
+        one = _joint(loss, prediction)
     elif loss.needs == "labels":
-        found = _labels(loss, prediction)
+        one = _labels(loss, prediction)
     else:
-        found = _numbers(loss, prediction)
-    loss.check(found)
-    return found
+        one = _numbers(loss, prediction)
+    loss.check(one)
+    return one
 
 
-def _numbers(loss: Any, prediction: Any) -> Prediction:
+def _numbers(loss: Loss, prediction: Forecast) -> Prediction:
     if isinstance(prediction, LabelPrediction | JointPrediction):
         raise _wrong(loss, "a Prediction", prediction)
     if not isinstance(prediction, Prediction):
@@ -272,7 +309,7 @@ def _numbers(loss: Any, prediction: Any) -> Prediction:
     return Prediction(location, scale)
 
 
-def _labels(loss: Any, prediction: Any) -> LabelPrediction:
+def _labels(loss: Loss, prediction: Forecast) -> LabelPrediction:
     if not isinstance(prediction, LabelPrediction) or not prediction.values:
         raise _wrong(loss, "a LabelPrediction with a block of classes", prediction)
     probabilities = _blocks("probabilities", prediction.probabilities)
@@ -285,13 +322,13 @@ def _labels(loss: Any, prediction: Any) -> LabelPrediction:
     return LabelPrediction(probabilities, _blocks("margins", prediction.margins))
 
 
-def _blocks(name: str, blocks: Any) -> Any:
+def _blocks(name: str, blocks: Iterable[Array] | None) -> tuple[Array, ...] | None:
     if blocks is None:
         return None
     return tuple(as_vector(OWNER, f"{name}[{k}]", b) for k, b in enumerate(blocks))
 
 
-def _joint(loss: Any, prediction: Any) -> JointPrediction:
+def _joint(loss: Combined, prediction: Forecast) -> JointPrediction:
     parts = prediction.parts if isinstance(prediction, JointPrediction) else ()
     if len(parts) != len(loss.losses):
         wanted = f"a JointPrediction of {len(loss.losses)} parts, one a loss"
@@ -300,7 +337,7 @@ def _joint(loss: Any, prediction: Any) -> JointPrediction:
     return JointPrediction(tuple(one_context(block, part) for block, part in pairs))
 
 
-def _wrong(loss: Any, wanted: str, prediction: Any) -> InvalidParameter:
+def _wrong(loss: Loss, wanted: str, prediction: Forecast) -> InvalidParameter:
     return InvalidParameter(
         f"Sublevel(prediction=...) must be {wanted}, for {type(loss).__name__}, got "
         f"{prediction!r}."

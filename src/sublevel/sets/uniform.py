@@ -32,10 +32,10 @@ def middle(region: UncertaintySet) -> Array:
     >>> middle(Box([-1.0, -2.0], [1.0, 2.0]))
     array([0., 0.])
     """
-    flat = basis = region._basis()
+    flat = basis = region.hull_basis()
     ends: list[Array] = []
     while flat.shape[1] > 0:
-        ends += [region._worst_case(sign * axis) for axis in flat.T for sign in (1, -1)]
+        ends += [region.maximiser(sign * axis) for axis in flat.T for sign in (1, -1)]
         spread = (np.array(ends) - np.mean(ends, axis=0)) @ basis
         _, sizes, axes = np.linalg.svd(spread)
         rank = int((sizes > 1e-6 * max(float(sizes[0]), 1e-300)).sum())
@@ -44,7 +44,7 @@ def middle(region: UncertaintySet) -> Array:
             break
         flat = remaining
     if not ends:
-        return region._worst_case(np.zeros(region.dim))
+        return region.maximiser(np.zeros(region.dim))
     return np.asarray(np.mean(ends, axis=0))
 
 
@@ -63,8 +63,8 @@ def hit_and_run(region: UncertaintySet, size: int, rng: np.random.Generator) -> 
     >>> bool(square.contains(draws).all())
     True
     """
-    basis = region._basis()
-    points = np.tile(region._interior(), (size, 1))
+    basis = region.hull_basis()
+    points = np.tile(region.interior_point(), (size, 1))
     if basis.shape[1] == 0 or size == 0:
         return points
     widths = _widths(region, basis)
@@ -91,7 +91,7 @@ def polar_volume(region: UncertaintySet, directions: int = 16_000) -> float:
     >>> bool(abs(polar_volume(Box([0.0, 0.0], [2.0, 4.0])) - 8.0) < 0.2)
     True
     """
-    basis = region._basis()
+    basis = region.hull_basis()
     k = basis.shape[1]
     widths = _widths(region, basis)
     if k == 0 or (widths <= 0).any():
@@ -101,15 +101,13 @@ def polar_volume(region: UncertaintySet, directions: int = 16_000) -> float:
     rng = np.random.default_rng(0)
     angle = rng.normal(size=(directions, k))
     angle /= np.linalg.norm(angle, axis=1, keepdims=True)
-    reach = _reach(region, region._interior(), (angle * widths) @ basis.T)
+    reach = _reach(region, region.interior_point(), (angle * widths) @ basis.T)
     log_unit = k / 2 * np.log(pi) - gammaln(k / 2 + 1)
     return float(np.mean(reach**k) * np.exp(log_unit) * np.prod(widths))
 
 
 def _widths(region: UncertaintySet, basis: Array) -> Array:
-    return np.array(
-        [region._support(axis) + region._support(-axis) for axis in basis.T]
-    )
+    return np.array([region.maximum(axis) + region.maximum(-axis) for axis in basis.T])
 
 
 def _chord_step(
@@ -128,7 +126,7 @@ def _chord_step(
             break
         shift = rng.uniform(low[waiting], high[waiting])
         trial = points[waiting] + shift[:, None] * step[waiting]
-        inside = np.asarray(region._contains(trial, SLACK), dtype=bool)
+        inside = np.asarray(region.membership(trial, SLACK), dtype=bool)
         moved[waiting[inside]] = trial[inside]
         ahead = ~inside & (shift > 0)
         high[waiting[ahead]] = shift[ahead]
@@ -147,7 +145,7 @@ def _reach(region: UncertaintySet, center: Array, step: Array) -> Array:
     for _ in range(30):
         half = (low + high) / 2
         inside = np.asarray(
-            region._contains(center + half[:, None] * step, 0.0), dtype=bool
+            region.membership(center + half[:, None] * step, 0.0), dtype=bool
         )
         low, high = np.where(inside, half, low), np.where(inside, high, half)
     return low

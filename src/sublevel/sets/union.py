@@ -11,22 +11,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from ..errors import InvalidParameter
 from .base import TOLERANCE, UncertaintySet
-from .members import as_sets_of_one_dim
+from .members import SetsOfOneDim
 
 #: Draws from each member with which overlaps are measured.
 OVERLAP_DRAWS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
-class Union(UncertaintySet):
+@dataclass(frozen=True, eq=False, init=False)
+class Union(SetsOfOneDim):
     """Outcomes that are in at least one member.
 
     Parameters
@@ -44,22 +44,11 @@ class Union(UncertaintySet):
     5.0
     """
 
-    sets: tuple[UncertaintySet, ...]
-
-    def __post_init__(self) -> None:
-        sets = as_sets_of_one_dim("Union", self.sets)
-        nested = (s.sets if isinstance(s, Union) else (s,) for s in sets)
-        object.__setattr__(self, "sets", tuple(chain.from_iterable(nested)))
-
-    @property
-    def dim(self) -> int:
-        return self.sets[0].dim
-
     @property
     def is_bounded(self) -> bool:
         return all(member.is_bounded for member in self.sets)
 
-    def _constraints(self, outcome: cp.Expression) -> NoReturn:
+    def conditions(self, outcome: cp.Expression) -> NoReturn:
         """A union is not convex, so it has no constraints of its own."""
         raise InvalidParameter(
             "Union has no CVXPY constraints of its own: a union is not convex. "
@@ -70,19 +59,19 @@ class Union(UncertaintySet):
         lower, upper = zip(*(member.bounds() for member in self.sets), strict=True)
         return np.min(lower, axis=0), np.max(upper, axis=0)
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
-        inside = [member._contains(outcomes, tol) for member in self.sets]
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
+        inside = [member.membership(outcomes, tol) for member in self.sets]
         return np.asarray(np.any(inside, axis=0))
 
-    def _worst_case(self, direction: Array) -> Array:
-        worst = [member._worst_case(direction) for member in self.sets]
+    def maximiser(self, direction: Array) -> Array:
+        worst = [member.maximiser(direction) for member in self.sets]
         return worst[int(np.argmax([direction @ outcome for outcome in worst]))]
 
-    def _support(self, direction: Array) -> float:
-        return max(member._support(direction) for member in self.sets)
+    def maximum(self, direction: Array) -> float:
+        return max(member.maximum(direction) for member in self.sets)
 
-    def _basis(self) -> Array:
-        bases = [member._basis() for member in self.sets]
+    def hull_basis(self) -> Array:
+        bases = [member.hull_basis() for member in self.sets]
         if len({basis.shape[1] for basis in bases}) > 1:
             raise InvalidParameter(
                 "Union(sets=...) must have members of one kind to be sampled or "
@@ -91,10 +80,10 @@ class Union(UncertaintySet):
             )
         return bases[0]
 
-    def _interior(self) -> Array:
-        return self.sets[0]._interior()
+    def interior_point(self) -> Array:
+        return self.sets[0].interior_point()
 
-    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         listed = self.listed()
         if listed is not None:
             return np.asarray(rng.choice(listed, size, axis=0))
@@ -104,44 +93,44 @@ class Union(UncertaintySet):
             # An outcome in c members is drawn c times as often: keep one in c.
             counts = rng.multinomial(2 * short + 10, weights)
             draws = np.concatenate(
-                [s._sample(n, rng) for s, n in zip(self.sets, counts, strict=True)]
+                [s.draw(n, rng) for s, n in zip(self.sets, counts, strict=True)]
             )
             rng.shuffle(draws)
             keep = rng.uniform(size=len(draws)) * self._multiplicity(draws) < 1.0
             kept.append(draws[keep][:short])
         return np.concatenate(kept)
 
-    def _volume(self) -> float:
+    def measure(self) -> float:
         listed = self.listed()
         if listed is not None:
             return float(len(listed))
-        self._basis()
+        self.hull_basis()
         rng = np.random.default_rng(0)
         total = 0.0
         for member in self.sets:
-            draws = member._sample(OVERLAP_DRAWS, rng)
-            total += member._volume() * float(np.mean(1 / self._multiplicity(draws)))
+            draws = member.draw(OVERLAP_DRAWS, rng)
+            total += member.measure() * float(np.mean(1 / self._multiplicity(draws)))
         return total
 
     def listed(self) -> Array | None:
         lists = [member.listed() for member in self.sets]
-        known = [rows for rows in lists if rows is not None]
-        if len(known) < len(lists):
+        tables = [rows for rows in lists if rows is not None]
+        if len(tables) < len(lists):
             return None
-        return np.unique(np.concatenate(known), axis=0)
+        return np.unique(np.concatenate(tables), axis=0)
 
     def parts(self) -> tuple[UncertaintySet, ...]:
         return tuple(chain.from_iterable(member.parts() for member in self.sets))
 
     def _weights(self) -> Array:
         """Share of each member in the sum of the volumes, shape (members,)."""
-        self._basis()
-        volumes = np.array([member._volume() for member in self.sets])
+        self.hull_basis()
+        volumes = np.array([member.measure() for member in self.sets])
         if volumes.sum() == 0:
             return np.full(len(volumes), 1 / len(volumes))
         return np.asarray(volumes / volumes.sum())
 
     def _multiplicity(self, outcomes: Array) -> Array:
         """In how many members each outcome is, at least one, shape (n,)."""
-        inside = [member._contains(outcomes, TOLERANCE) for member in self.sets]
+        inside = [member.membership(outcomes, TOLERANCE) for member in self.sets]
         return np.asarray(np.maximum(np.sum(inside, axis=0), 1.0))

@@ -9,16 +9,15 @@ class of largest gain. Classes of nominal probability zero can receive mass.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array
+from ..checks import Array, BoolArray
 from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class VariationBall(ProbabilityBall):
     """Probability vectors within a 1-norm distance of `probabilities`.
 
@@ -35,7 +34,7 @@ class VariationBall(ProbabilityBall):
     array([0.45, 0.3 , 0.25])
     """
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         if self.radius == 0:
             return [outcome == self.probabilities]
         conditions = [cp.sum(outcome) == 1, outcome >= 0]
@@ -43,12 +42,12 @@ class VariationBall(ProbabilityBall):
             conditions.append(cp.norm1(outcome - self.probabilities) <= self.radius)
         return conditions
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> BoolArray:
         distance = np.abs(outcomes - self.probabilities).sum(axis=1)
         close = distance <= self.radius + max(tol, ROUNDING)
         return np.asarray(on_simplex(outcomes, tol) & close)
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         worst = np.array(self.probabilities)
         top = int(np.argmax(direction))
         order = np.argsort(direction, kind="stable")
@@ -61,12 +60,12 @@ class VariationBall(ProbabilityBall):
         worst[top] += given.sum()
         return worst
 
-    def _basis(self) -> Array:
+    def hull_basis(self) -> Array:
         if self.radius == 0:
             return np.zeros((self.dim, 0))
         return simplex_basis(np.ones(self.dim, dtype=bool))
 
-    def _interior(self) -> Array:
+    def interior_point(self) -> Array:
         # Towards the uniform law, which makes every class positive, half-way out.
         step = 1 / self.dim - self.probabilities
         distance = float(np.abs(step).sum())

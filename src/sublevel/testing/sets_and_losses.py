@@ -247,7 +247,9 @@ def _solved(value: UncertaintySet, direction: Array) -> float:
     if len(value.parts()) > 1:
         return max(_solved(part, direction) for part in value.parts())
     if isinstance(value, Mixed):
-        return max(_solved_slice(value, hot, direction) for hot in value._labels())
+        return max(
+            _solved_slice(value, hot, direction) for hot in value.label_choices()
+        )
     outcome = cp.Variable(value.dim)
     constraints = value.constraints(outcome)
     return float(direction @ maximise(direction, outcome, constraints, "the set"))
@@ -256,7 +258,7 @@ def _solved(value: UncertaintySet, direction: Array) -> float:
 def _solved_slice(value: Mixed, labels: Array, direction: Array) -> float:
     """The same with the labels fixed; -inf if they cost too much."""
     outcome = cp.Variable(value.dim)
-    fixed = np.flatnonzero(~value._numeric())
+    fixed = np.flatnonzero(~value.numeric())
     score = value.loss.expression(value.prediction, outcome)
     constraints = [score <= value.effective_budget, outcome[fixed] == labels[fixed]]
     try:

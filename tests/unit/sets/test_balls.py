@@ -82,9 +82,9 @@ def test_worst_case_is_inside_far_from_the_origin(kind):
 @pytest.mark.parametrize("kind", BALLS)
 def test_generic_volume_and_sample_agree_with_the_exact_ones(kind):
     ball = kind([1.0, 2.0, 0.0], [1.0, 0.2, 3.0], 0.7)
-    assert UncertaintySet._volume(ball) == pytest.approx(ball.volume(), rel=0.02)
+    assert UncertaintySet.measure(ball) == pytest.approx(ball.volume(), rel=0.02)
     n = 4000
-    draws = UncertaintySet._sample(ball, n, np.random.default_rng(0))
+    draws = UncertaintySet.draw(ball, n, np.random.default_rng(0))
     unit = (draws - ball.center) / (0.7 * ball.scale)
     variance = 1 / 5 if kind is Ellipsoid else 2 / 20
     assert np.abs(unit.mean(axis=0)).max() <= 5 * np.sqrt(variance / n)

@@ -21,20 +21,20 @@ class Lens(UncertaintySet):
     def dim(self):
         return 2
 
-    def _constraints(self, outcome):
+    def conditions(self, outcome):
         return [cp.sum_squares(cp.hstack([outcome[0], 2 * outcome[1]])) <= self.size**2]
 
-    def _contains(self, outcomes, tol):
+    def membership(self, outcomes, tol):
         return outcomes[:, 0] ** 2 + 4 * outcomes[:, 1] ** 2 <= self.size**2 + tol
 
 
 class Slab(Lens):
     """{ y : y_1 <= size }: open."""
 
-    def _constraints(self, outcome):
+    def conditions(self, outcome):
         return [outcome[0] <= self.size]
 
-    def _contains(self, outcomes, tol):
+    def membership(self, outcomes, tol):
         return outcomes[:, 0] <= self.size + tol
 
 

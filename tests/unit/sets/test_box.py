@@ -39,7 +39,7 @@ def test_slack_is_relative_to_the_bounds():
 def test_flat_box_is_measured_within_its_hull():
     box = Box([0.0, 5.0], [2.0, 5.0])
     assert box.volume() == 2.0
-    assert UncertaintySet._volume(box) == pytest.approx(2.0)
+    assert UncertaintySet.measure(box) == pytest.approx(2.0)
     assert (box.sample(10, 0)[:, 1] == 5.0).all()
     assert Box([1.0], [1.0]).volume() == 0.0
 
@@ -57,7 +57,7 @@ def test_samples_are_uniform():
 
 def test_generic_volume_of_a_cube():
     cube = Box(np.zeros(4), np.full(4, 2.0))
-    assert UncertaintySet._volume(cube) == pytest.approx(16.0, rel=0.02)
+    assert UncertaintySet.measure(cube) == pytest.approx(16.0, rel=0.02)
 
 
 @pytest.mark.parametrize(

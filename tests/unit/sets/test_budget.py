@@ -30,7 +30,7 @@ def test_volumes():
         L1Ball([0.0] * 3).volume()
     )
     budget = Budget([0.0] * 3, [1.0, 2.0, 0.5], 1.7)
-    assert UncertaintySet._volume(budget) == pytest.approx(budget.volume(), rel=0.02)
+    assert UncertaintySet.measure(budget) == pytest.approx(budget.volume(), rel=0.02)
     # Half of the cube by symmetry, where floating-point sums lose all their digits.
     assert Budget(np.zeros(60), 0.5, 30.0).volume() == pytest.approx(0.5)
 

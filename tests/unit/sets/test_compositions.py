@@ -43,7 +43,7 @@ def test_finite_by_hand():
     draws = value.sample(4000, 0)
     assert abs(draws[:, 0].mean() - 0.5) <= 5 * 0.5 / np.sqrt(4000)
     assert repr(value) == "Finite(dim=2, points=3)"
-    assert value._interior().tolist() == [0.0, 0.0]
+    assert value.interior_point().tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("points", [[], [[]], [1.0, 2.0], [[np.nan]]])
@@ -101,7 +101,7 @@ def test_intersection_with_points():
     value = Intersection([DISC, Finite([[0.5, 0.5], [2.0, 0.0], [0.0, 0.1]])])
     assert value.worst_case([1.0, 0.0]).tolist() == [0.5, 0.5]
     assert value.volume() == 2.0
-    assert value._basis().shape == (2, 0)
+    assert value.hull_basis().shape == (2, 0)
     assert value.contains(value.sample(10, 0)).all()
     with pytest.raises(EmptySet, match="no outcome is in all of its members"):
         (DISC & Finite([[3.0, 3.0]])).worst_case([1.0, 0.0])
@@ -139,7 +139,7 @@ def test_intersection_bounded_only_together():
 def test_intersection_within_a_hyperplane():
     nominal = [0.3, 0.3, 0.4]
     value = VariationBall(nominal, 0.4) & Box([0.0] * 3, [0.35, 1.0, 1.0])
-    assert value._basis().shape == (3, 2)
+    assert value.hull_basis().shape == (3, 2)
     draws = value.sample(50, 0)
     assert value.contains(draws).all()
     assert value.support([1.0, 0.0, 0.0]) == pytest.approx(0.35, abs=1e-6)
@@ -184,7 +184,7 @@ def test_product_by_hand():
     assert value.support([1.0, 3.0, 4.0]) == 2 + 7 + 15
     assert value.worst_case([1.0, 3.0, 4.0]) == pytest.approx([2, 2.8, 3.4])
     assert value.volume() == pytest.approx(2 * pi * 9)
-    assert UncertaintySet._volume(value) == pytest.approx(value.volume(), rel=0.02)
+    assert UncertaintySet.measure(value) == pytest.approx(value.volume(), rel=0.02)
     assert value.contains([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]]).tolist() == [True, False]
     assert value.contains(value.sample(20, 0)).all()
     assert value.bounds()[0].tolist() == [0.0, -2.0, -2.0]
@@ -219,7 +219,7 @@ def test_affine_image_of_a_disc_is_an_ellipse():
     outcomes = rng.normal(size=(100, 2)) * 2
     assert np.array_equal(image.contains(outcomes), twin.contains(outcomes))
     assert image.volume() == pytest.approx(twin.volume())
-    assert UncertaintySet._volume(image) == pytest.approx(twin.volume(), rel=0.02)
+    assert UncertaintySet.measure(image) == pytest.approx(twin.volume(), rel=0.02)
     assert image.contains(image.sample(50, 0)).all()
     assert repr(image) == "AffineImage(Ellipsoid(dim=2, radius=1), dim=2)"
 
@@ -230,7 +230,7 @@ def test_flat_images_are_measured_within_their_plane():
     )
     assert flat.volume() == pytest.approx(np.sqrt(3))
     assert flat.contains([[1.0, 1.0, 2.0], [1.0, 1.0, 1.9]]).tolist() == [True, False]
-    assert UncertaintySet._volume(flat) == pytest.approx(np.sqrt(3), rel=0.02)
+    assert UncertaintySet.measure(flat) == pytest.approx(np.sqrt(3), rel=0.02)
 
 
 def test_images_of_images_stay_within_the_hull_of_the_source():
@@ -255,7 +255,7 @@ def test_projections_of_points_and_unions():
     assert corners.contains([[0.0], [1.0], [0.5]]).tolist() == [True, True, False]
     assert corners.volume() == 2.0
     assert set(corners.sample(50, 0).ravel()) == {0.0, 1.0}
-    assert corners._basis().shape == (1, 0)
+    assert corners.hull_basis().shape == (1, 0)
     pair = Union([SQUARE, Box([5.0, 0.0], [6.0, 1.0])])
     shadow = AffineImage(pair, [[1.0, 0.0]])
     assert shadow.contains([[5.5], [3.0]]).tolist() == [True, False]
@@ -316,7 +316,7 @@ def test_union_of_points():
     two = Ellipsoid([0.0], radius=0.0) | Ellipsoid([1.0], radius=0.0)
     assert two.volume() == 0.0
     assert set(two.sample(50, 0).ravel()) == {0.0, 1.0}
-    assert two._interior().tolist() == [0.0]
+    assert two.interior_point().tolist() == [0.0]
 
 
 def test_union_has_no_constraints():
@@ -371,8 +371,8 @@ def test_interior_is_found_where_axes_see_a_flat_set():
         rows.append(sign * normal)
         bounds.append(sign * normal @ one)
     triangle = Polytope(rows, bounds)
-    inner = UncertaintySet._interior(triangle)
+    inner = UncertaintySet.interior_point(triangle)
     assert (triangle.A @ inner < triangle.b - 1e-3).all()
-    assert UncertaintySet._volume(triangle) == pytest.approx(
+    assert UncertaintySet.measure(triangle) == pytest.approx(
         triangle.volume(), rel=0.03
     )

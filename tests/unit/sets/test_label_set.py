@@ -133,8 +133,8 @@ def test_too_many_distinct_costs_to_count(monkeypatch):
 
 def test_discrete_sets_have_no_directions():
     value = LabelSet(([0.0, 1.0], [1.0, 0.0]), 0.0)
-    assert value._basis().shape == (4, 0)
-    assert value.contains(value._interior())
+    assert value.hull_basis().shape == (4, 0)
+    assert value.contains(value.interior_point())
 
 
 def test_listing_stops_early(monkeypatch):

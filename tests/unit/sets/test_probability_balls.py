@@ -137,7 +137,7 @@ def test_small_kl_ball_is_nearly_an_ellipse():
     nominal, radius = np.array([0.2, 0.3, 0.5]), 1e-5
     area = np.pi * 2 * radius * np.sqrt(np.prod(nominal)) * np.sqrt(3)
     assert KLBall(nominal, radius).volume() == pytest.approx(area, rel=0.02)
-    assert UncertaintySet._volume(KLBall(nominal, radius)) > 0
+    assert UncertaintySet.measure(KLBall(nominal, radius)) > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -123,7 +123,7 @@ def reach(exported, direction):
 def near_the_boundary(value, rng):
     """Outcomes just inside and just outside, along random directions."""
     ends = np.array([value.worst_case(v) for v in rng.normal(size=(8, value.dim))])
-    middle = value._interior()
+    middle = value.interior_point()
     return middle + 0.999 * (ends - middle), middle + 1.001 * (ends - middle)
 
 
@@ -160,7 +160,7 @@ def test_pyros_accepts_the_set(name):
     exported = value.to_pyros()
     exported.validate(
         SimpleNamespace(
-            nominal_uncertain_param_vals=value._interior().tolist(),
+            nominal_uncertain_param_vals=value.interior_point().tolist(),
             global_solver=pyo.SolverFactory("appsi_highs"),
             progress_logger=logging.getLogger("test"),
         )

@@ -150,7 +150,7 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
     if gains.sum() <= rounding:
         # The set has no width here, or it is the answer to another question.
         inside = region.contains(outcome + _nudges(direction, outcome), EDGE)
-        return bool(gains.sum() >= -rounding and not inside.any())
+        return bool(gains.sum() >= -rounding and not np.any(inside))
     size = np.maximum(STEP * np.abs(way), ROUNDING * np.abs(outcome))
     each = np.flatnonzero(gains >= SHARE * gains.sum())
     steps = np.zeros((1 + len(each), len(way)))
@@ -158,7 +158,7 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
     steps[1 + np.arange(len(each)), each] = (np.sign(direction) * size)[each]
     if direction @ steps[0] <= 0:
         steps[0] = STEP * way
-    return not region.contains(outcome + steps, EDGE).any()
+    return not np.any(region.contains(outcome + steps, EDGE))
 
 
 def _nudges(direction: Array, outcome: Array) -> Array:

@@ -115,19 +115,19 @@ class LiftedSet(UncertaintySet):
         outcome = self._within(outcome)
         return np.append(outcome, self.values(outcome))
 
-    def _constraints(self, outcome: cp.Expression) -> list[cp.Constraint]:
+    def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         m = self.base.dim
         inside = self.base.constraints(outcome[:m])
         return [*inside, *self.hypograph(outcome[:m], outcome[m:])]
 
-    def _contains(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
+    def membership(self, outcomes: Array, tol: float) -> np.ndarray[Any, Any]:
         m = self.base.dim
         values = np.array([self.values(row) for row in outcomes[:, :m]])
         slack = tol * np.abs(values)
         below = (outcomes[:, m:] <= values + slack).all(axis=1)
         return np.asarray(below & self.base.contains(outcomes[:, :m], tol))
 
-    def _worst_case(self, direction: Array) -> Array:
+    def maximiser(self, direction: Array) -> Array:
         """The outcome y that is worst where z is pushed up, and f(y)."""
         m = self.base.dim
         slope, push = direction[:m], np.maximum(direction[m:], 0.0)
@@ -155,11 +155,11 @@ class LiftedSet(UncertaintySet):
             except EmptySet:
                 continue
 
-    def _support(self, direction: Array) -> float:
+    def maximum(self, direction: Array) -> float:
         down = -direction[self.base.dim :].min(initial=0.0)
         if down > ROUNDING * np.abs(direction).max(initial=0.0):
             return inf
-        return float(direction @ self._worst_case(direction))
+        return float(direction @ self.maximiser(direction))
 
     def listed(self) -> Array | None:
         return self._rows
