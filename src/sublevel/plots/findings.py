@@ -1,18 +1,19 @@
-"""What `sl.diagnose` found, at a glance."""
+"""What `sl.diagnose` has to say, at a glance."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..diagnose import Findings
 from .axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_findings(findings: Any, ax: Axes | None = None) -> Axes:
+def plot_findings(findings: Findings, ax: Axes | None = None) -> Axes:
     """How far residuals are from what strong assertions need, in standard errors.
 
     A bar beyond the line is more than chance. What was not looked at has no bar. The
