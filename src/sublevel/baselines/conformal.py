@@ -66,7 +66,7 @@ class ConformalEllipsoid(SetSource):
         inner.fit(take_rows(X, rows), take_rows(Y, rows))
         inner.calibrate(take_rows(X, held), take_rows(Y, held), alpha=self.alpha)
         self.sets_, self.loss_ = inner, inner.loss_
-        self.budget_ = float(inner.budget_)
+        self.budget_ = inner.certificate_.budget
         self.certificate_: Certificate = inner.certificate_
         return self
 
@@ -77,4 +77,4 @@ class ConformalEllipsoid(SetSource):
         return found
 
     def _say(self, X: Any) -> Any:
-        return self.sets_.predict_set(X).prediction
+        return self.sets_.predict_set(X).parts[0].prediction
