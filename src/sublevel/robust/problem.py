@@ -64,9 +64,10 @@ class RobustProblem:
     def __init__(
         self,
         objective: cp.Minimize | cp.Maximize,
-        constraints: Sequence[cp.Constraint],
+        constraints: Sequence[cp.Constraint | bool],
         uncertainty: Mapping[Uncertain | Key, AnySource],
     ) -> None:
+        # To a type checker `==` may be a truth value; as an object that is refused.
         check_model(objective, constraints)
         self.objective = objective
         self.constraints = [*constraints, *signs([objective, *constraints])]
