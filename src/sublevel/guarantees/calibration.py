@@ -118,7 +118,6 @@ class GroupedCalibration:
     Examples
     --------
     >>> import numpy as np
-    import numpy.typing as npt
     >>> from sublevel.guarantees import Mondrian
     >>> X = np.array([[0], [0], [0], [1], [1], [1]])
     >>> calibration = Mondrian(groups=0).calibrate([1, 2, 3, 10, 20, 30], 0.25, X)

@@ -94,14 +94,16 @@ class Batch(Sequence[UncertaintySet]):
         )
 
     def _repr_html_(self) -> str:
-        kinds = ("loss", "budget", "unions")
-        facts = zip(kinds, self.described, strict=False)
-        sizes = [("contexts", f"{len(self)}"), ("components", ", ".join(self.names))]
-        return html_table(type(self).__name__, [*sizes, *facts])
+        facts = [
+            ("contexts", f"{len(self)}"),
+            ("components", ", ".join(self.names)),
+            ("sets", ", ".join(self.described)),
+        ]
+        return html_table(type(self).__name__, facts)
 
     @property
     def described(self) -> tuple[str, ...]:
-        """The loss and the budgets in a few words, and of how many folds."""
+        """Of how many folds, of which loss and at which budgets, in a few words."""
         raise NotImplementedError
 
 
@@ -285,8 +287,8 @@ class UnionBatch(Batch):
 
     @property
     def described(self) -> tuple[str, ...]:
-        """The loss and the budgets in a few words, and of how many folds."""
-        return *self.parts[0].described, f"unions of {len(self.parts)} folds"
+        """Of how many folds, of which loss and at which budgets, in a few words."""
+        return f"unions of {len(self.parts)} folds", *self.parts[0].described
 
 
 def is_one_row(rows: object) -> TypeGuard[int]:

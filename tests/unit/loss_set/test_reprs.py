@@ -40,8 +40,7 @@ def test_a_batch_names_its_components_in_a_table(data):
     X, Y = data
     sets = LossSet(LinearRegression())
     batch = sets.calibrate(X, Y, guarantee=CVPlus(3)).predict_set(X[:4])
-    assert repr(batch).startswith("UnionBatch(4 sets of 2 components, Squared, budget")
-    assert "unions of 3 folds" in repr(batch)
+    assert "unions of 3 folds, Squared, budget" in batch._repr_html_()
     assert "<td>y0, y1</td>" in batch._repr_html_()
 
 
