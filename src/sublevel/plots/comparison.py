@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..evaluation import Comparison
 from ..intervals import t_interval
 from .axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..evaluation import Comparison
 
 
 def comparison_table(comparison: Comparison, level: float = 0.95) -> pd.DataFrame:

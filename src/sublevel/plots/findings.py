@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..diagnose import Findings
 from .axes import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..diagnose import Findings
 
 
 def plot_findings(findings: Findings, ax: Axes | None = None) -> Axes:
