@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..guarantees import Certificate
 from ..loss_set import LossSet
-from ..loss_set.batch import Batch, SetBatch
+from ..loss_set.batch import Batch
 from ..losses import Mahalanobis
 from ..predictions import AnyPrediction, Table, take_rows
 from .source import FittedSource, require_full_rank, split_rows
@@ -68,7 +68,7 @@ class ConformalEllipsoid(FittedSource):
         inner.fit(take_rows(X, rows), take_rows(Y, rows))
         inner.calibrate(take_rows(X, held), take_rows(Y, held), alpha=self.alpha)
         self.sets_, self.loss_ = inner, inner.loss_
-        self.budget_ = float(inner.budget_)
+        self.budget_ = inner.certificate_.budget
         self.certificate_: Certificate = inner.certificate_
         return self
 
@@ -79,5 +79,4 @@ class ConformalEllipsoid(FittedSource):
         return batch
 
     def _say(self, X: Table) -> AnyPrediction:
-        batch: SetBatch = self.sets_.predict_set(X)
-        return batch.prediction
+        return self.sets_.predict_set(X).parts[0].prediction

@@ -33,11 +33,11 @@ from ..predictions import (
     as_model,
     count_rows,
     frame_columns,
+    index_of,
     is_fitted,
     outcomes_of,
     predict,
 )
-from ..robust.contexts import index_of
 from .source import FittedSource, heuristic, require_rows
 
 if TYPE_CHECKING:

@@ -30,10 +30,10 @@ from ..predictions import (
     column_names,
     count_rows,
     frame_columns,
+    index_of,
     require_aligned,
     split_columns,
 )
-from ..robust.contexts import index_of
 from .shapes import Shape, ShapeBatch
 
 

@@ -19,16 +19,15 @@ weighted mean of the scenarios instead: the same number, with one copy.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, as_matrix, require_choice, require_having
 from ..errors import InvalidParameter
-from ..predictions import Table, count_rows
+from ..predictions import Table, count_rows, index_of
 from ..robust import Decisions, Policy, RobustProblem, Uncertain
-from ..robust.contexts import index_of
 from ..robust.labelled import Outcome
 from ..robust.model.uncertain import Written, uncertain_in
 from .clairvoyant import Columns, Judged
@@ -252,5 +251,5 @@ class WeightedSample(Judged):
 
     def _vectors(self, Y: Outcome, owner: str) -> list[Array]:
         if isinstance(self.weights, Weights):
-            return [self.weights.outcomes_.encode(Y, owner)]
+            return [self.weights.outcomes_.encode(cast("Table", Y), owner)]
         return [as_matrix(owner, "Y", Y, (count_rows(Y), None))]

@@ -7,15 +7,15 @@ there on. Between two of them nothing was looked at: a guarantee may name a leve
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from math import isinf
-from typing import Any
 
 import numpy as np
 
 from ..checks import Array
 from ..guarantees import Calibrated, Certificate
+from ..predictions import Table
 from .levels import Levels
 
 
@@ -40,11 +40,11 @@ class OnGrid:
     def budget(self) -> float | dict[Hashable, float]:
         """The level, or one for each group."""
         own = self.inner.budget
-        if isinstance(own, dict):
+        if isinstance(own, Mapping):
             return {group: self.up(level) for group, level in own.items()}
         return self.up(float(own))
 
-    def at(self, X: Any, n: int) -> Array:
+    def at(self, X: Table | None, n: int) -> Array:
         """The level at each of the n rows of X, shape (n,)."""
         values, where = np.unique(self.inner.at(X, n), return_inverse=True)
         return np.array([self.up(value) for value in values.tolist()])[where]

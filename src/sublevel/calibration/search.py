@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..checks import Array
 from ..errors import InfiniteBudget
 from ..guarantees import PAC, Calibrated, Calibration
 from ..guarantees.faces import settling
+from ..predictions import Table
 from .certificates import about_decisions, decision_certificate
 from .envelope import (
     Enough,
@@ -104,7 +105,7 @@ class Search:
         unsafe = ~self.safe | np.isinf(self.points.scores)
         return np.asarray(unsafe & self.endless)
 
-    def calibrate(self, request: Request, X: Any) -> Calibrated:
+    def calibrate(self, request: Request, X: Table | None) -> Calibrated:
         """The level asked for, at every context, and its certificate."""
         if not request.is_plain:
             return self._by_guarantee(request, X)
@@ -134,7 +135,7 @@ class Search:
         """Whether data alone, not only their number, may leave nothing to certify."""
         return self.points.has_fallback or bool(np.isinf(self.points.scores).any())
 
-    def _by_guarantee(self, request: Request, X: Any) -> Calibrated:
+    def _by_guarantee(self, request: Request, X: Table | None) -> Calibrated:
         """Whatever the guarantee makes of the envelope scores."""
         promise, alpha = request.guarantee, request.alpha
         scores = self.envelope(settling(promise, self.size, alpha, X))

@@ -1,12 +1,11 @@
-"""What to make of what was found, in one paragraph."""
+"""What to make of the checks, in one paragraph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite, sqrt
-from typing import Any
 
-from ..losses import NLL, Absolute, Gaussian, Huber, Mahalanobis, Pinball
+from ..losses import NLL, Absolute, Gaussian, Huber, Loss, Mahalanobis, Pinball
 from .findings import Check
 
 #: Rows used before.
@@ -53,20 +52,20 @@ _HAD: dict[str, tuple[tuple[type, ...], str]] = {
 }
 
 
-def advise(checks: tuple[Check, ...], loss: Any, alpha: float, limit: float) -> str:
+def advise(checks: tuple[Check, ...], loss: Loss, alpha: float, limit: float) -> str:
     """What to make of it, most urgent first."""
     alarms = {check.name: check for check in checks if check.alarming}
     against = [name for name in REMEDIES if name in alarms]
-    said = [*_about_rows(alarms, alpha)]
+    sentences = [*_about_rows(alarms, alpha)]
     if not against:
-        return " ".join([*said, _nothing(checks, alarms, limit)])
-    said.append(
+        return " ".join([*sentences, _nothing(checks, alarms, limit)])
+    sentences.append(
         f"More than chance: {', '.join(against)}. Theorem 3.2 of the paper and "
         "TheoremA with kappa=1 and bias=0 assert otherwise, so do not rely on them "
         "here. Marginal, PAC and Policy.calibrate need none of it."
     )
     urgent = [_GIVEN] if _GIVEN in against else against
-    return " ".join([*said, *(_remedy(name, alarms, loss) for name in urgent)])
+    return " ".join([*sentences, *(_remedy(name, alarms, loss) for name in urgent)])
 
 
 def _about_rows(alarms: dict[str, Check], alpha: float) -> Iterator[str]:
@@ -83,10 +82,10 @@ def _about_rows(alarms: dict[str, Check], alpha: float) -> Iterator[str]:
         )
     for name, promise in PROMISES.items():
         if name in alarms:
-            found = alarms[name]
+            alarm = alarms[name]
             yield (
-                f"With {found.value:g} rows the model has not seen and alpha={alpha:g} "
-                f"{promise}; it takes {found.needed.removeprefix('>= ')}."
+                f"With {alarm.value:g} rows the model has not seen and alpha={alpha:g} "
+                f"{promise}; it takes {alarm.needed.removeprefix('>= ')}."
             )
             return
 
@@ -110,7 +109,7 @@ def _nothing(checks: tuple[Check, ...], alarms: dict[str, Check], limit: float) 
     )
 
 
-def _remedy(name: str, alarms: dict[str, Check], loss: Any) -> str:
+def _remedy(name: str, alarms: dict[str, Check], loss: Loss) -> str:
     """What would help, if the sets do not have it already."""
     kinds, instead = _HAD.get(name, ((), ""))
     if isinstance(loss, kinds):

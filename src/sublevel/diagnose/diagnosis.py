@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, briefly, require_level
 from ..errors import InvalidParameter
 from ..guarantees import PAC, Marginal
-from ..loss_set.marks import count_seen, mark_rows
-from ..losses import Mahalanobis
-from ..predictions import Prediction, require_aligned
+from ..loss_set import LossSet
+from ..loss_set.marks import Hashes, count_seen, mark_rows
+from ..losses import Loss, Mahalanobis
+from ..predictions import AnyPrediction, Prediction, Table, can, require_aligned
 from ..theory.residual_study import (
     FEWEST,
     NUMBERS,
@@ -22,9 +24,12 @@ from ..theory.residual_study import (
 from .advice import PROMISES, REMEDIES, SEEN, USED, advise
 from .findings import Check, Findings
 
+#: Some rows: flags, or all of them.
+Rows: TypeAlias = slice | npt.NDArray[np.bool_]
+
 
 def diagnose(
-    sets: Any, X: Any, Y: Any, alpha: float = 0.1, delta: float = 0.05
+    sets: LossSet, X: Table, Y: Table, alpha: float = 0.1, delta: float = 0.05
 ) -> Findings:
     """Look at a LossSet on data held out: what may be promised, what may not.
 
@@ -43,14 +48,14 @@ def diagnose(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((900, 2))
     >>> Y = X + X * rng.normal(size=(900, 2))
-    >>> found = diagnose(sl.LossSet(lambda X: X), X, Y)
-    >>> found.to_pandas().query("alarming")["check"].tolist()
+    >>> findings = diagnose(sl.LossSet(lambda X: X), X, Y)
+    >>> findings.to_pandas().query("alarming")["check"].tolist()
     ['excess kurtosis', 'R^2 of the total loss']
     """
     require_level("diagnose", alpha=alpha, delta=delta)
     residuals, loss = _residuals(sets, X, Y)
-    seen, fresh = _reuse(sets, "_seen", SEEN, X, Y)
-    used, _ = _reuse(sets, "_calibrated", USED, X, Y)
+    seen, fresh = _reuse(sets.training_marks, SEEN, X, Y)
+    used, _ = _reuse(sets.calibration_marks, USED, X, Y)
     numbers, limit = _numbers(
         residuals[fresh], encode_contexts(X, len(residuals)), fresh
     )
@@ -59,48 +64,50 @@ def diagnose(
     return Findings(checks, advise(checks, loss, alpha, limit), limit)
 
 
-def _residuals(sets: Any, X: Any, Y: Any) -> tuple[Array, Any]:
+def _residuals(sets: LossSet, X: Table, Y: Table) -> tuple[Array, Loss]:
     """Outcome minus prediction, in the shape of the sets, shape (N, m); their loss."""
-    if isinstance(sets, type) or not hasattr(sets, "predict_set"):
+    if isinstance(sets, type) or not can(sets, "predict_set"):
         raise InvalidParameter(
             f"diagnose(sets) must be a fitted LossSet, got {briefly(sets)}. Say "
             "diagnose(sl.LossSet(model).fit(X_train, Y_train), X, Y)."
         )
     require_aligned(Y, X, "diagnose", "Y")
     batch = sets.predict_set(X, budget=1.0)
-    parts = getattr(batch, "parts", (batch,))
-    said = parts[0].prediction
-    if not isinstance(said, Prediction):
+    parts = batch.parts
+    prediction = parts[0].prediction
+    if not isinstance(prediction, Prediction):
         raise InvalidParameter(
             "diagnose(sets) looks at residuals, and must have a LossSet of numbers, "
-            f"got predictions of type {type(said).__name__}."
+            f"got predictions of type {type(prediction).__name__}."
         )
     outcomes = batch.outcomes.encode(Y, "diagnose")
-    if len(outcomes) != len(said):
+    if len(outcomes) != len(prediction):
         raise InvalidParameter(
-            f"diagnose: X and Y must have as many rows, got {len(said)} and "
+            f"diagnose: X and Y must have as many rows, got {len(prediction)} and "
             f"{len(outcomes)}."
         )
-    return np.mean([_shaped(part, outcomes) for part in parts], axis=0), parts[0].loss
+    shaped = [_shaped(part.prediction, part.loss, outcomes) for part in parts]
+    return np.mean(shaped, axis=0), parts[0].loss
 
 
-def _shaped(part: Any, outcomes: Array) -> Array:
+def _shaped(prediction: AnyPrediction, loss: Loss, outcomes: Array) -> Array:
     """Residuals in units of the predicted spread, or whitened by the loss."""
-    residuals = np.asarray(outcomes - part.prediction.location)
-    if isinstance(part.loss, Mahalanobis):
-        return np.asarray(residuals @ np.linalg.inv(part.loss.factor).T)
-    scale = part.prediction.scale
+    residuals = np.asarray(outcomes - prediction.point)
+    if isinstance(loss, Mahalanobis):
+        return np.asarray(residuals @ np.linalg.inv(loss.factor).T)
+    scale = prediction.scale if isinstance(prediction, Prediction) else None
     return residuals if scale is None else np.asarray(residuals / scale)
 
 
-def _reuse(sets: Any, marks: str, name: str, X: Any, Y: Any) -> tuple[list[Check], Any]:
+def _reuse(
+    before: Hashes | None, name: str, X: Table, Y: Table
+) -> tuple[list[Check], Rows]:
     """How many rows were used before, and which were not."""
-    before: Any = getattr(sets, marks, None)
-    found = count_seen(before, X, Y)
-    if found is None:
+    counted = count_seen(before, X, Y)
+    rows = mark_rows(X, Y)
+    if counted is None or before is None or rows is None:
         return [], slice(None)
-    check = Check(name, found[0], "0", np.nan, found[0] > 0)
-    rows: Any = mark_rows(X, Y)
+    check = Check(name, counted[0], "0", np.nan, counted[0] > 0)
     return [check], ~np.isin(rows, before)
 
 
@@ -114,25 +121,29 @@ def _sizes(size: int, alpha: float, delta: float) -> list[Check]:
 
 
 def _numbers(
-    residuals: Array, contexts: Array | None, fresh: Any
+    residuals: Array, contexts: Array | None, fresh: Rows
 ) -> tuple[list[Check], float]:
     """What residuals, and contexts, say; and the limit of chance."""
     if len(residuals) < FEWEST:
         return [_skipped(name, f"fewer than {FEWEST} rows") for name in REMEDIES], inf
-    told = study_residuals(residuals, None if contexts is None else contexts[fresh])
-    found = dict(zip(REMEDIES, told.surprises, strict=False))
+    study = study_residuals(residuals, None if contexts is None else contexts[fresh])
+    surprises = dict(zip(REMEDIES, study.surprises, strict=False))
     values = {
-        name: getattr(told, number)
+        name: vars(study)[number]
         for name, number in zip(REMEDIES, NUMBERS, strict=True)
     }
     return [
         Check(
-            name, values[name], "0 up to chance", found[name], found[name] > told.limit
+            name,
+            values[name],
+            "0 up to chance",
+            surprises[name],
+            surprises[name] > study.limit,
         )
-        if name in found
+        if name in surprises
         else _skipped(name, "X has no columns")
         for name in REMEDIES
-    ], told.limit
+    ], study.limit
 
 
 def _skipped(name: str, why: str) -> Check:

@@ -1,4 +1,4 @@
-"""What was found: a table, and a paragraph."""
+"""Findings: a table, and a paragraph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Check:
     Attributes
     ----------
     name : what it is
-    value : the number found; nan where it was not looked at
+    value : the number itself; nan where it was not looked at
     needed : what it is held against, or why it was not looked at
     surprise : standard errors from zero; nan where that is not the question
     alarming : whether it is worse than chance, or than the rule, allows
@@ -31,7 +31,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Findings:
-    """What `diagnose` found.
+    """What `diagnose` saw.
 
     Attributes
     ----------

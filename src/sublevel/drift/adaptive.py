@@ -11,9 +11,8 @@ world changes. This is about the long run only: nothing is promised of a single 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import (
     Array,
@@ -56,7 +55,9 @@ class Adaptive:
     92.0
     """
 
-    def __init__(self, scores: Any, alpha: float, gamma: float = 0.02) -> None:
+    def __init__(
+        self, scores: npt.ArrayLike, alpha: float, gamma: float = 0.02
+    ) -> None:
         require_level("Adaptive", alpha=alpha)
         require_positive("Adaptive", gamma=gamma)
         self._scores: Array = np.sort(as_vector("Adaptive", "scores", scores))
@@ -76,7 +77,7 @@ class Adaptive:
         rank = int(np.ceil(round((n + 1) * (1 - self.level), 9)))
         return float(self._scores[rank - 1]) if rank <= n else np.inf
 
-    def update(self, violated: Any, score: float | None = None) -> Adaptive:
+    def update(self, violated: object, score: float | None = None) -> Adaptive:
         """Learn from one step.
 
         Parameters

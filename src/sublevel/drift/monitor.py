@@ -9,7 +9,7 @@ may look after every outcome.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,7 @@ class Monitor:
             return
         least = int(np.argmin(self._stakes()[:-YOUNG]))
         for name in ("_start", "_seen", "_hit"):
-            setattr(self, name, np.delete(getattr(self, name), least))
+            vars(self)[name] = np.delete(vars(self)[name], least)
 
     def _stakes(self) -> Array:
         """Log of the wealth of each bet."""
@@ -169,7 +169,7 @@ class Monitor:
         )
 
 
-def _end(outside: float, inner: float, inside: Any) -> float:
+def _end(outside: float, inner: float, inside: Callable[[float], bool]) -> float:
     """Where an interval around `inner` ends towards `outside`, by bisection."""
     for _ in range(60):
         middle = (outside + inner) / 2

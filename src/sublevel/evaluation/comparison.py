@@ -9,10 +9,10 @@ context: the interval is that of the paired differences.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import cvxpy as cp
 import numpy as np
@@ -20,16 +20,32 @@ import numpy as np
 from ..checks import Array, require_level
 from ..errors import InvalidParameter
 from ..intervals import bootstrap_interval, t_interval
+from ..loss_set import Batch, SetSource
 from ..loss_set.scorer import mean_width
-from ..losses import Squared
-from ..predictions import count_rows
+from ..losses import Loss, Squared
+from ..predictions import Table, can, count_rows
 from ..sets import UncertaintySet
+from ..tables import html_table
+from .evaluation import Evaluation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: How the interval of a paired difference is found.
+#: How the interval of a paired difference is computed.
 METHODS = ("t", "bootstrap")
+
+
+#: Outcomes, or those of several uncertain parameters by name.
+Outcome: TypeAlias = "Table | Mapping[Any, Any]"
+
+
+class Decider(Protocol):
+    """What decides, and is evaluated: a policy, or a baseline."""
+
+    @property
+    def problem(self) -> Any: ...
+    def decide(self, X: Any, /) -> Any: ...
+    def evaluate(self, X: Any, Y: Any, /, n_jobs: int | None = None) -> Evaluation: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +62,7 @@ class Comparison:
     sense : 1.0 where costs are minimised, -1.0 where rewards are maximised
     """
 
-    evaluations: dict[str, Any]
+    evaluations: dict[str, Evaluation]
     half_widths: dict[str, float]
     seconds: dict[str, float]
     sense: float
@@ -63,11 +79,11 @@ class Comparison:
 
         rows = {
             name: {
-                **found.to_pandas().to_dict(),
+                **evaluation.to_pandas().to_dict(),
                 "half width": self.half_widths[name],
                 "seconds": self.seconds[name],
             }
-            for name, found in self.evaluations.items()
+            for name, evaluation in self.evaluations.items()
         }
         table = pd.DataFrame.from_dict(rows, orient="index")
         whole = {"contexts": int, "decided": int}
@@ -142,9 +158,18 @@ class Comparison:
         table = self.to_pandas().to_string(float_format="{:.4g}".format)
         return f"Comparison of {len(self.evaluations)} policies\n{table}"
 
+    def _repr_html_(self) -> str:
+        each = [
+            (name, f"{evaluation}") for name, evaluation in self.evaluations.items()
+        ]
+        return html_table(f"Comparison of {len(each)} policies", each)
+
 
 def evaluate(
-    policies: Mapping[str, Any], X: Any, Y: Any, n_jobs: int | None = None
+    policies: Mapping[str, Decider],
+    X: Table,
+    Y: Outcome,
+    n_jobs: int | None = None,
 ) -> Comparison:
     """Evaluate policies on the same test data.
 
@@ -169,15 +194,15 @@ def evaluate(
     ...     return sl.RobustProblem(*model, {r: sets}).compile()
     >>> point = sl.baselines.PointPrediction(lambda X: X)
     >>> mean = sl.baselines.ClassicalEllipsoid(alpha=0.1).fit(X[:200], Y[:200])
-    >>> found = evaluate(
+    >>> comparison = evaluate(
     ...     {"point": policy(point), "mean": policy(mean)}, X[200:], Y[200:]
     ... )
-    >>> found.to_pandas()[["contexts", "decided"]]
+    >>> comparison.to_pandas()[["contexts", "decided"]]
             contexts  decided
     policy
     point        100      100
     mean         100      100
-    >>> bool(found.paired("point").loc["mean", "low"] > 0)
+    >>> bool(comparison.paired("point").loc["mean", "low"] > 0)
     True
     """
     if not isinstance(policies, Mapping) or not policies:
@@ -186,7 +211,7 @@ def evaluate(
             f"got {type(policies).__name__}."
         )
     for name, policy in policies.items():
-        if not hasattr(policy, "evaluate"):
+        if not can(policy, "evaluate"):
             raise InvalidParameter(
                 f"evaluate(policies={{{name!r}: ...}}) must be a policy, got "
                 f"{type(policy).__name__}. Give RobustProblem(...).compile()."
@@ -200,7 +225,7 @@ def evaluate(
     return Comparison(evaluations, widths, seconds, _sense(policies))
 
 
-def _sense(policies: Mapping[str, Any]) -> float:
+def _sense(policies: Mapping[str, Decider]) -> float:
     kinds = {type(policy.problem.objective) for policy in policies.values()}
     if len(kinds) != 1:
         raise InvalidParameter(
@@ -212,22 +237,22 @@ def _sense(policies: Mapping[str, Any]) -> float:
 class _Timed:
     """A policy whose `evaluate` tells how long its `decide` took."""
 
-    def __init__(self, policy: Any) -> None:
+    def __init__(self, policy: Decider) -> None:
         self.seconds = 0.0
         self._policy, self._inner = policy, copy.copy(policy)
-        self._inner.decide = self._decide
+        vars(self._inner)["decide"] = self._decide
 
-    def evaluate(self, X: Any, Y: Any, n_jobs: int | None) -> Any:
+    def evaluate(self, X: Table, Y: Outcome, n_jobs: int | None) -> Evaluation:
         return self._inner.evaluate(X, Y, n_jobs=n_jobs)
 
     def _decide(self, *given: Any, **more: Any) -> Any:
         start = perf_counter()
-        found = self._policy.decide(*given, **more)
+        decisions = self._policy.decide(*given, **more)
         self.seconds += perf_counter() - start
-        return found
+        return decisions
 
 
-def _half_width(policy: Any, X: Any, Y: Any) -> float:
+def _half_width(policy: Decider, X: Table, Y: Outcome) -> float:
     """Mean half-width of a policy's sets, averaged over its uncertain parameters."""
     keys = getattr(policy, "keys", None)
     if keys is None:
@@ -239,15 +264,14 @@ def _half_width(policy: Any, X: Any, Y: Any) -> float:
     return float(np.mean(widths))
 
 
-def _one_half_width(source: Any, X: Any, Y: Any) -> float:
+def _one_half_width(source: UncertaintySet | SetSource, X: Table, Y: Any) -> float:
     if isinstance(source, UncertaintySet):
-        sets: Any = _Supports(Squared(), [source])
+        sets = _Supports(Squared(), (source,))
         vectors = np.reshape(np.asarray(Y, dtype=float), (count_rows(Y), -1))
     else:
-        sets = source.predict_set(X)
-        vectors = sets.outcomes.encode(Y, "evaluate")
-        if hasattr(sets, "parts"):
-            sets = _Supports(sets.parts[0].loss, sets)
+        batch = source.predict_set(X)
+        vectors = batch.outcomes.encode(Y, "evaluate")
+        sets = _Supports(batch.parts[0].loss, batch)
     return mean_width(sets, vectors)
 
 
@@ -255,16 +279,16 @@ def _one_half_width(source: Any, X: Any, Y: Any) -> float:
 class _Supports:
     """Unions of folds, or set values, as `mean_width` asks for them."""
 
-    loss: Any
-    sets: Any
+    loss: Loss
+    sets: Sequence[UncertaintySet]
 
     def __len__(self) -> int:
         return len(self.sets)
 
-    def __getitem__(self, rows: Any) -> _Supports:
+    def __getitem__(self, rows: slice) -> _Supports:
         return _Supports(self.loss, self.sets[rows])
 
     def support(self, direction: Array) -> Array:
-        if hasattr(self.sets, "support"):
+        if isinstance(self.sets, Batch):
             return np.asarray(self.sets.support(direction))
         return np.array([region.support(direction) for region in self.sets])

@@ -14,6 +14,8 @@ The bounds that rest on assertions, and those of the paper, are in `sublevel.the
 they are guarantees too, and can be asked for by name here.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

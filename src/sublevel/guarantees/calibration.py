@@ -4,15 +4,19 @@ Every calibration answers to the same three names: `budget`, `certificate` and
 `at(X, n)`, so whoever builds the sets need not know which guarantee was asked for.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array
 from ..errors import InfiniteBudget
+from ..predictions import Table
 from .certificate import Certificate
 from .groups import Groups, read_membership
 
@@ -29,14 +33,14 @@ class Calibrated(Protocol):
     """
 
     @property
-    def budget(self) -> Any:
+    def budget(self) -> float | Mapping[Hashable, float]:
         """The loss level, or one for each group."""
 
     @property
     def certificate(self) -> Certificate:
         """What the budget promises."""
 
-    def at(self, X: Any, n: int) -> Array:
+    def at(self, X: Table | None, n: int) -> Array:
         """The budget at each of the n rows of X, shape (n,)."""
 
 
@@ -51,10 +55,14 @@ class Guarantee(Protocol):
     True
     """
 
-    def calibrate(self, scores: Any, alpha: float, X: Any = None) -> Calibrated:
+    def calibrate(
+        self, scores: npt.ArrayLike, alpha: float, X: Table | None = None
+    ) -> Calibrated:
         """The budget that a new score exceeds with probability at most alpha."""
 
-    def promise(self, scores: Any, budget: Any, X: Any = None) -> Certificate:
+    def promise(
+        self, scores: npt.ArrayLike, budget: Any, X: Table | None = None
+    ) -> Certificate:
         """What a budget chosen otherwise promises, judged on these scores."""
 
     def minimum_sample_size(self, alpha: float) -> int:
@@ -85,7 +93,7 @@ class Calibration:
     budget: float
     certificate: Certificate
 
-    def at(self, X: Any, n: int) -> Array:
+    def at(self, X: Table | None, n: int) -> Array:
         """The budget at each of the n rows of X: the same for all, shape (n,)."""
         del X
         return np.full(n, self.budget)
@@ -129,7 +137,7 @@ class GroupedCalibration:
         """The budget of each group."""
         return dict(self.budgets)
 
-    def at(self, X: Any, n: int) -> Array:
+    def at(self, X: Table | None, n: int) -> Array:
         """The largest budget of each row's groups, shape (n,).
 
         A context in no group, or in one without calibration scores, has no promise but

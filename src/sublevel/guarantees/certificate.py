@@ -16,13 +16,14 @@ from scipy.special import betaincinv
 
 from ..checks import briefly, is_number, is_whole, require_level
 from ..errors import InvalidParameter
+from ..tables import html_table
 
 #: The event of guarantees that cover a constraint, and not the outcome itself.
 KEPT_ON_THE_SET = "a constraint kept on the whole set is violated"
 _GROUPS_SHOWN = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """What a budget promises, for whom, and under which assumptions.
 
@@ -158,7 +159,7 @@ class Certificate:
         >>> json.loads(json.dumps(certificate.to_dict()))["budget"]
         2.0
         """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = dict(vars(self))
         values["assumptions"] = list(self.assumptions)
         if isinf(self.budget):
             values["budget"] = str(self.budget)
@@ -179,7 +180,7 @@ class Certificate:
         >>> Certificate.from_dict(certificate.to_dict()) == certificate
         True
         """
-        wanted = {field.name: field.type for field in fields(cls)}
+        wanted = {field.name: str(field.type) for field in fields(cls)}
         if not isinstance(values, Mapping) or not set(values) <= set(wanted):
             raise InvalidParameter(
                 "Certificate.from_dict(values) must be a dict with the fields of a "
@@ -196,11 +197,23 @@ class Certificate:
                 f"Certificate.from_dict(values): {error}."
             ) from error
 
+    def __repr__(self) -> str:
+        """A line: what is promised, at which budget, from how many scores."""
+        sure = "" if self.confidence is None else f", confidence {self.confidence:g}"
+        few = "" if not self.groups else f", {len(self.groups)} groups"
+        return (
+            f"Certificate({self.guarantee}, alpha {self.alpha:.6g}{sure}, budget "
+            f"{self.budget:.6g}, {self.sample_size} scores{few})"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(_claim(self).replace("\n", " "), _rows(self))
+
     def __str__(self) -> str:
         return "\n".join([_claim(self), *(_row(*row) for row in _rows(self))])
 
 
-def _read_field(name: str, kind: Any, value: Any) -> Any:
+def _read_field(name: str, kind: str, value: Any) -> Any:
     """One field as `to_dict` wrote it, checked to be of its kind."""
     if name == "groups":
         return _read_groups(value)
@@ -226,22 +239,23 @@ def _read_field(name: str, kind: Any, value: Any) -> Any:
     return float(value) if name == "budget" else value
 
 
-def _read_groups(value: Any) -> tuple[tuple[Hashable, Certificate], ...]:
+def _read_groups(value: object) -> tuple[tuple[Hashable, Certificate], ...]:
     """Names of groups with their certificates, which have no groups of their own."""
+    pairs = value if isinstance(value, list | tuple) else ()
     fits = isinstance(value, list | tuple) and all(
         isinstance(pair, list | tuple)
         and len(pair) == 2
         and isinstance(pair[0], Hashable)
         and isinstance(pair[1], Mapping)
         and not pair[1].get("groups")
-        for pair in value
+        for pair in pairs
     )
     if not fits:
         raise InvalidParameter(
             "Certificate.from_dict(values['groups']) must be pairs of a group and its "
             f"certificate as to_dict writes them, got {briefly(value)}."
         )
-    return tuple((name, Certificate.from_dict(each)) for name, each in value)
+    return tuple((name, Certificate.from_dict(each)) for name, each in pairs)
 
 
 def _claim(certificate: Certificate) -> str:

@@ -1,10 +1,11 @@
 """From the name of a guarantee to the guarantee."""
 
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from typing import cast
 
 from ..checks import briefly
 from ..errors import InvalidParameter
+from ..predictions import can
 from .calibration import Guarantee
 from .marginal import Marginal
 from .pac import PAC
@@ -12,7 +13,7 @@ from .pac import PAC
 _BY_NAME: dict[str, type[Marginal] | type[PAC]] = {"marginal": Marginal, "pac": PAC}
 
 
-def get(guarantee: Any) -> Guarantee:
+def get(guarantee: object) -> Guarantee:
     """The guarantee meant by a name, or the object itself if it can calibrate.
 
     Parameters
@@ -30,14 +31,13 @@ def get(guarantee: Any) -> Guarantee:
     """
     if isinstance(guarantee, str) and guarantee in _BY_NAME:
         return _BY_NAME[guarantee]()
-    if isinstance(guarantee, type) and hasattr(guarantee, "calibrate"):
+    if isinstance(guarantee, type) and can(guarantee, "calibrate"):
         raise InvalidParameter(
             f"guarantee must be an object, got the class {guarantee.__name__}. Say "
             f"{_call(guarantee)}."
         )
-    if hasattr(guarantee, "calibrate"):
-        passed: Guarantee = guarantee
-        return passed
+    if can(guarantee, "calibrate"):
+        return cast(Guarantee, guarantee)
     choices = " or ".join(f'"{name}"' for name in _BY_NAME)
     raise InvalidParameter(
         f"guarantee must be {choices}, or an object with a calibrate method such as "

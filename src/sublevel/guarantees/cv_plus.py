@@ -142,7 +142,7 @@ class CVPlus(OrderStatistic):
         nominal = Fraction(sample_size + 1 - within, sample_size + 1)
         return float(min(Fraction(1), 2 * nominal + self.slack(sample_size)))
 
-    def _certificate(self, alpha: float, sample_size: int) -> Certificate:
+    def blank_certificate(self, alpha: float, sample_size: int) -> Certificate:
         return Certificate(
             guarantee="CVPlus",
             alpha=alpha,
@@ -159,8 +159,8 @@ class CVPlus(OrderStatistic):
             beta_law=self.beta_law,
         )
 
-    def _too_few(self, certificate: Certificate) -> str:
-        way_out = super()._too_few(certificate)
+    def too_few(self, certificate: Certificate) -> str:
+        way_out = super().too_few(certificate)
         if self.n_splits is None:
             return way_out
         fewest = CVPlus().minimum_sample_size(certificate.alpha)

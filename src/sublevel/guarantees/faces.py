@@ -2,7 +2,7 @@
 
 | face           | method or attribute     | says                                      |
 |----------------|-------------------------|-------------------------------------------|
-| `Settling`     | `settling(n, alpha, X)` | when scores found so far settle the level |
+| `Settling`     | `settling(n, alpha, X)` | when the scores so far settle the level |
 | `CrossFitting` | `count_folds(n)`        | scores must come from so many folds       |
 |                | `by_component = True`   | losses by component are wanted, not sums  |
 
@@ -10,10 +10,13 @@ Whoever calibrates asks for the face, never for the class, so a guarantee of you
 may have any of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from ..checks import Array
+from ..predictions import Table
 
 #: Given scores (N,) and a floor: whether the answer is the same whatever the scores at
 #: or below the floor are, as long as they stay there.
@@ -40,7 +43,9 @@ class Settling(Protocol):
     True
     """
 
-    def settling(self, sample_size: int, alpha: float, X: Any = None) -> Settled:
+    def settling(
+        self, sample_size: int, alpha: float, X: Table | None = None
+    ) -> Settled:
         """What tells whether scores settle the answer at every context.
 
         Parameters
@@ -73,7 +78,9 @@ class CrossFitting(Protocol):
         """The number of folds; an error if so many outcomes cannot be split."""
 
 
-def settling(guarantee: Any, sample_size: int, alpha: float, X: Any = None) -> Settled:
+def settling(
+    guarantee: object, sample_size: int, alpha: float, X: Table | None = None
+) -> Settled:
     """What tells whether scores settle a guarantee's answer, with the face or without.
 
     Examples
@@ -89,6 +96,6 @@ def settling(guarantee: Any, sample_size: int, alpha: float, X: Any = None) -> S
     return lambda scores, floor: bool((scores > floor).all())
 
 
-def takes_components(guarantee: Any) -> bool:
+def takes_components(guarantee: object) -> bool:
     """Whether a guarantee calibrates on losses by component rather than their sums."""
     return bool(getattr(guarantee, "by_component", False))

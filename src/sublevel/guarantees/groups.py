@@ -4,6 +4,8 @@ Labels put every context in one group. Flags, a column of booleans for each grou
 it in any number of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -14,6 +16,7 @@ import numpy.typing as npt
 
 from ..checks import Array, briefly
 from ..errors import InvalidParameter
+from ..predictions import Table, is_frame
 
 Labels: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Rows: TypeAlias = npt.NDArray[np.intp]
@@ -81,7 +84,7 @@ class Overlapping:
         return int(np.sum(~self.flags.any(axis=1)))
 
 
-def require_groups(owner: str, groups: Any) -> None:
+def require_groups(owner: str, groups: object) -> None:
     """Groups are read by a function or a column, or by several with their own names."""
     readable = _is_reader(groups)
     if isinstance(groups, list | tuple | Mapping):
@@ -97,7 +100,7 @@ def require_groups(owner: str, groups: Any) -> None:
 
 
 def read_membership(
-    owner: str, groups: Groups, X: Any, n: int
+    owner: str, groups: Groups, X: Table | None, n: int
 ) -> Partition | Overlapping:
     """Which groups each of the n rows of X is in."""
     if X is None:
@@ -119,16 +122,18 @@ def read_membership(
     return Partition(_read_labels(owner, answer, n)) if table is None else table
 
 
-def _read(owner: str, reader: Reader, X: Any) -> Any:
+def _read(owner: str, reader: Reader, X: Table | None) -> Any:
     return reader(X) if callable(reader) else _column(owner, reader, X)
 
 
-def _is_reader(reader: Any) -> bool:
+def _is_reader(reader: object) -> bool:
     column = isinstance(reader, str | int) and not isinstance(reader, bool)
     return column or callable(reader)
 
 
-def _names(groups: Any) -> tuple[Hashable, ...]:
+def _names(
+    groups: Mapping[Hashable, Reader] | Sequence[Reader],
+) -> tuple[Hashable, ...]:
     """A dict's keys; of a list the columns, and functions' names or positions."""
     if isinstance(groups, Mapping):
         return tuple(groups)
@@ -139,10 +144,9 @@ def _names(groups: Any) -> tuple[Hashable, ...]:
     return tuple(names)
 
 
-def _as_table(owner: str, answer: Any, n: int) -> Overlapping | None:
+def _as_table(owner: str, answer: object, n: int) -> Overlapping | None:
     """A table of booleans, one column a group; None if it is none."""
-    named = hasattr(answer, "columns") and hasattr(answer, "iloc")
-    if named:
+    if is_frame(answer) and answer.ndim == 2:
         names = tuple(answer.columns.tolist())
         columns = [answer.iloc[:, k] for k in range(len(names))]
         if not names or len(set(names)) < len(names):
@@ -166,7 +170,9 @@ def _as_table(owner: str, answer: Any, n: int) -> Overlapping | None:
     return Overlapping(tuple(range(table.shape[1])), table)
 
 
-def _flag(owner: str, name: Hashable, column: Any, n: int) -> npt.NDArray[np.bool_]:
+def _flag(
+    owner: str, name: Hashable, column: npt.ArrayLike, n: int
+) -> npt.NDArray[np.bool_]:
     """Whether each row is in a group, shape (n,)."""
     flags = np.asarray(column)
     if flags.dtype == object and all(
@@ -182,7 +188,7 @@ def _flag(owner: str, name: Hashable, column: Any, n: int) -> npt.NDArray[np.boo
     return flags
 
 
-def _read_labels(owner: str, answer: Any, n: int) -> Labels:
+def _read_labels(owner: str, answer: object, n: int) -> Labels:
     """The label of each of the n rows, shape (n,)."""
     labels = _as_labels(owner, answer)
     if labels.shape != (n,):
@@ -210,7 +216,7 @@ def split_by_label(owner: str, labels: Labels) -> dict[Hashable, Rows]:
     return dict(zip(distinct.tolist(), np.split(order, ends), strict=True))
 
 
-def _as_labels(owner: str, answer: Any) -> Labels:
+def _as_labels(owner: str, answer: object) -> Labels:
     """Labels as an array in which no label has become another kind.
 
     NumPy would turn the list ["a", nan] into the names "a" and "nan".
@@ -253,7 +259,7 @@ def _find_missing(labels: Labels) -> int | None:
     return int(rows[0]) if rows.size else None
 
 
-def _is_missing(label: Any) -> bool:
+def _is_missing(label: object) -> bool:
     try:
         return label is None or bool(label != label)
     except TypeError:  # pandas.NA is neither equal nor unequal to itself.
@@ -264,7 +270,7 @@ def _column(owner: str, column: str | int, X: Any) -> Any:
     try:
         if isinstance(column, str):
             return X[column]
-        return X.iloc[:, column] if hasattr(X, "iloc") else np.asarray(X)[:, column]
+        return X.iloc[:, column] if is_frame(X) else np.asarray(X)[:, column]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InvalidParameter(
             f"{owner}(groups={column!r}) must be a column of X: a name for a table, a "

@@ -59,7 +59,7 @@ class Marginal(OrderStatistic):
         require_whole(owner, least=within, sample_size=sample_size)
         return (sample_size + 1 - within) / (sample_size + 1)
 
-    def _certificate(self, alpha: float, sample_size: int) -> Certificate:
+    def blank_certificate(self, alpha: float, sample_size: int) -> Certificate:
         return Certificate(
             guarantee="Marginal",
             alpha=alpha,

@@ -8,13 +8,18 @@ the new one exceeds the group's own budget with probability at most alpha; a con
 several groups is given the largest of their budgets, and exceeds that no more often.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+import numpy.typing as npt
+
 from ..checks import Array
 from ..errors import InvalidParameter
+from ..predictions import Table
 from .calibration import GroupedCalibration, warn_if_infinite
 from .certificate import Certificate
 from .choice import get
@@ -97,7 +102,9 @@ class Mondrian:
                 f"share, got {inner!r}."
             )
 
-    def calibrate(self, scores: Any, alpha: float, X: Any = None) -> GroupedCalibration:
+    def calibrate(
+        self, scores: npt.ArrayLike, alpha: float, X: Table | None = None
+    ) -> GroupedCalibration:
         """One budget for each group in X, read from that group's scores.
 
         Parameters
@@ -125,7 +132,9 @@ class Mondrian:
         budgets = {name: each.budget for name, each in certificates.items()}
         return GroupedCalibration(self.groups, budgets, certificates, together)
 
-    def settling(self, sample_size: int, alpha: float, X: Any = None) -> Settled:
+    def settling(
+        self, sample_size: int, alpha: float, X: Table | None = None
+    ) -> Settled:
         """Scores settle the budgets once they settle that of every group."""
         membership = read_membership("Mondrian", self.groups, X, sample_size)
         parts = membership.rows("Mondrian")
@@ -136,7 +145,10 @@ class Mondrian:
         )
 
     def promise(
-        self, scores: Any, budget: float | Mapping[Hashable, float], X: Any = None
+        self,
+        scores: npt.ArrayLike,
+        budget: float | Mapping[Hashable, float],
+        X: Table | None = None,
     ) -> Certificate:
         """What budgets fixed in advance promise to the group worst off.
 
@@ -188,7 +200,7 @@ class Mondrian:
         return float(1 - exact(inner.delta))
 
 
-def _as_vector(scores: Any) -> Array:
+def _as_vector(scores: npt.ArrayLike) -> Array:
     vector = as_scores("Mondrian", scores)
     require_no_nan("Mondrian", vector)
     return vector

@@ -3,13 +3,17 @@
 A subclass says which one, and what it promises; reading it off the sample is done here.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from ..predictions import Table
 from .calibration import Calibration, warn_if_infinite
 from .certificate import Certificate
 from .faces import Settled
@@ -42,10 +46,12 @@ class OrderStatistic(ABC):
         """The violation level promised when `within` scores are at most the budget."""
 
     @abstractmethod
-    def _certificate(self, alpha: float, sample_size: int) -> Certificate:
+    def blank_certificate(self, alpha: float, sample_size: int) -> Certificate:
         """The certificate at this level, with the budget and the rank left open."""
 
-    def calibrate(self, scores: Any, alpha: float, X: Any = None) -> Calibration:
+    def calibrate(
+        self, scores: npt.ArrayLike, alpha: float, X: Table | None = None
+    ) -> Calibration:
         """The smallest score that keeps the promise, as the budget of every context.
 
         Parameters
@@ -67,7 +73,7 @@ class OrderStatistic(ABC):
         warn_if_infinite(certificate)
         return Calibration(certificate.budget, certificate)
 
-    def certify(self, scores: Any, alpha: float) -> Certificate:
+    def certify(self, scores: npt.ArrayLike, alpha: float) -> Certificate:
         """The certificate of the calibrated budget, without a warning if infinite."""
         owner = type(self).__name__
         vector = as_scores(owner, scores)
@@ -75,7 +81,7 @@ class OrderStatistic(ABC):
         if rank is None:
             require_no_nan(owner, vector)
             return self.without_budget(vector.size, alpha)
-        certificate = self._certificate(float(alpha), vector.size)
+        certificate = self.blank_certificate(float(alpha), vector.size)
         budget = order_statistic(owner, vector, rank)
         note = _infinite_scores(owner, rank, vector.size) if budget == inf else ""
         note = _join(note, certificate.note)
@@ -83,11 +89,13 @@ class OrderStatistic(ABC):
 
     def without_budget(self, sample_size: int, alpha: float) -> Certificate:
         """The certificate of a sample too small for a finite budget."""
-        certificate = self._certificate(float(alpha), sample_size)
-        note = _join(self._too_few(certificate), certificate.note)
+        certificate = self.blank_certificate(float(alpha), sample_size)
+        note = _join(self.too_few(certificate), certificate.note)
         return replace(certificate, note=note)
 
-    def settling(self, sample_size: int, alpha: float, X: Any = None) -> Settled:
+    def settling(
+        self, sample_size: int, alpha: float, X: Table | None = None
+    ) -> Settled:
         """Scores settle the budget once it is one of those above the floor."""
         del X
         rank = self.rank(sample_size, alpha)
@@ -96,7 +104,9 @@ class OrderStatistic(ABC):
         beyond = sample_size - rank
         return lambda scores, floor: int(np.count_nonzero(scores > floor)) > beyond
 
-    def promise(self, scores: Any, budget: float, X: Any = None) -> Certificate:
+    def promise(
+        self, scores: npt.ArrayLike, budget: float, X: Table | None = None
+    ) -> Certificate:
         """What a budget fixed in advance promises, judged on these scores.
 
         Parameters
@@ -114,7 +124,7 @@ class OrderStatistic(ABC):
         within = count_within(owner, vector, limit)
         # Nothing exceeds an infinite budget, whatever the sample.
         alpha = self.level(within, vector.size) if limit < inf else 0.0
-        certificate = self._certificate(alpha, vector.size)
+        certificate = self.blank_certificate(alpha, vector.size)
         note = _join(self.fixed_in_advance(), certificate.note)
         return replace(certificate, budget=limit, note=note)
 
@@ -126,7 +136,7 @@ class OrderStatistic(ABC):
         """The fewest scores for a promised level, which may be trivial."""
         return self.minimum_sample_size(alpha) if 0 < alpha < 1 else 0
 
-    def _too_few(self, certificate: Certificate) -> str:
+    def too_few(self, certificate: Certificate) -> str:
         """Why the budget is infinite, and the way out."""
         return (
             f"{certificate.guarantee}(alpha={certificate.alpha:g}) needs at least "

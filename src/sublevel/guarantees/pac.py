@@ -98,7 +98,7 @@ class PAC(OrderStatistic):
         """Whether that many scores may exceed the budget."""
         return tail_is_below(beyond, sample_size, exact(alpha), self._share)
 
-    def _certificate(self, alpha: float, sample_size: int) -> Certificate:
+    def blank_certificate(self, alpha: float, sample_size: int) -> Certificate:
         return Certificate(
             guarantee="PAC",
             alpha=alpha,

@@ -14,9 +14,9 @@ is possible without assumptions, up to 1 / (N + 1).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_numbers, as_vector
 from ..errors import InvalidParameter
@@ -38,15 +38,15 @@ class CostBound:
     quantile: float
     certificate: Certificate
 
-    def at(self, predicted: Any = 0.0, spread: Any = 1.0) -> Array:
+    def at(self, predicted: npt.ArrayLike = 0.0, spread: npt.ArrayLike = 1.0) -> Array:
         """Bound at contexts with these predicted costs and spreads, shape (...)."""
         return np.asarray(predicted) + self.quantile * np.asarray(spread)
 
 
 def certify_cost(
-    costs: Any,
-    predicted: Any = 0.0,
-    spread: Any = 1.0,
+    costs: npt.ArrayLike,
+    predicted: npt.ArrayLike = 0.0,
+    spread: npt.ArrayLike = 1.0,
     alpha: float = 0.1,
     delta: float | None = None,
 ) -> CostBound:
@@ -86,13 +86,13 @@ def certify_cost(
             f"{owner}(spread=...) must be positive, got {scale.min()}."
         )
     promise = Marginal() if delta is None else PAC(delta)
-    found = promise.certify((costs - middle) / scale, alpha)
+    certificate = promise.certify((costs - middle) / scale, alpha)
     certificate = replace(
-        found,
-        guarantee=f"PostDecision, {found.guarantee}",
+        certificate,
+        guarantee=f"PostDecision, {certificate.guarantee}",
         event="a decision costs more than its bound",
         assumptions=(
-            found.assumptions[0],
+            certificate.assumptions[0],
             "The policy, and the predicted cost and spread, were fixed on other data.",
         ),
     )

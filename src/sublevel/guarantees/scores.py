@@ -4,15 +4,14 @@ A calibration sample may hold tens of millions of scores, so NaN is not looked f
 element by element: NaN sorts last and survives a maximum, and either shows it for free.
 """
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly, is_number
 from ..errors import InvalidParameter
 
 
-def as_scores(owner: str, scores: Any) -> Array:
+def as_scores(owner: str, scores: npt.ArrayLike) -> Array:
     """Scores as a float vector, without a copy where they already are one."""
     vector = as_numbers(owner, "scores", scores)
     if vector.ndim != 1 or vector.size == 0:
@@ -23,7 +22,7 @@ def as_scores(owner: str, scores: Any) -> Array:
     return vector
 
 
-def as_components(owner: str, scores: Any) -> Array:
+def as_components(owner: str, scores: npt.ArrayLike) -> Array:
     """Losses by component, shape (N, m): finite and at least 0.
 
     A vector is refused. It may be one component, but also the totals of many, which
@@ -72,7 +71,7 @@ def require_no_nan(owner: str, scores: Array) -> None:
         _refuse_nan(owner, scores)
 
 
-def as_budget(owner: str, budget: Any) -> float:
+def as_budget(owner: str, budget: float) -> float:
     """A budget to be judged: any number but NaN, infinities included."""
     if not is_number(budget) or np.isnan(budget):
         raise InvalidParameter(

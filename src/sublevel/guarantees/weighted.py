@@ -16,15 +16,19 @@ with probability at most the mean, over calibration draws and deployment context
 which counts the new outcome, not seen yet, as one that exceeds it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly, freeze, require_level
 from ..errors import InvalidParameter
+from ..predictions import Table
 from .calibration import warn_if_infinite
 from .certificate import Certificate
 from .faces import Settled
@@ -101,7 +105,7 @@ class WeightedCalibration:
     cumulative: Array = field(repr=False)
     unit: float
 
-    def at(self, X: Any, n: int) -> Array:
+    def at(self, X: Table | None, n: int) -> Array:
         """The budget at each of the n rows of X, shape (n,)."""
         weights = read_weights(self.density_ratio, X, n) / self.unit
         return budgets_at(weights, self.alpha, self.scores, self.cumulative)
@@ -150,7 +154,7 @@ class Weighted:
             )
 
     def calibrate(
-        self, scores: Any, alpha: float, X: Any = None
+        self, scores: npt.ArrayLike, alpha: float, X: Table | None = None
     ) -> WeightedCalibration:
         """Budgets for contexts distributed as the density ratio says.
 
@@ -180,7 +184,9 @@ class Weighted:
             budget, certificate, self.density_ratio, float(alpha), *values, unit
         )
 
-    def settling(self, sample_size: int, alpha: float, X: Any = None) -> Settled:
+    def settling(
+        self, sample_size: int, alpha: float, X: Table | None = None
+    ) -> Settled:
         """Scores settle all budgets once the least, at weight zero, is above the floor.
 
         Weight sums too close to tell apart settle nothing: in another order they may
@@ -192,7 +198,11 @@ class Weighted:
         return lambda scores, floor: float(weights[scores <= floor].sum()) < reach
 
     def promise(
-        self, scores: Any, budget: float, X: Any = None, deployment: Any = None
+        self,
+        scores: npt.ArrayLike,
+        budget: float,
+        X: Table | None = None,
+        deployment: Table | None = None,
     ) -> Certificate:
         """What a budget fixed in advance promises on average over deployment contexts.
 
@@ -224,12 +234,12 @@ class Weighted:
         """The fewest calibration scores for a finite budget, if weights are equal."""
         return Marginal().minimum_sample_size(alpha)
 
-    def _weighted(self, scores: Any, X: Any) -> tuple[Array, Array]:
+    def _weighted(self, scores: npt.ArrayLike, X: Table | None) -> tuple[Array, Array]:
         vector = as_scores("Weighted", scores)
         require_no_nan("Weighted", vector)
         return vector, self._weights(X, vector.size)
 
-    def _weights(self, X: Any, sample_size: int) -> Array:
+    def _weights(self, X: Table | None, sample_size: int) -> Array:
         """The weights of the calibration contexts, not all zero, shape (N,)."""
         weights = read_weights(self.density_ratio, X, sample_size)
         if not weights.any():
@@ -304,7 +314,7 @@ def budgets_at(weights: Array, alpha: float, scores: Array, cumulative: Array) -
 
 
 def read_weights(
-    density_ratio: Callable[[Any], Any], X: Any, n: int | None = None
+    density_ratio: Callable[[Any], Any], X: Table | None, n: int | None = None
 ) -> Array:
     """The weight of each row of X, shape (n,)."""
     if X is None:

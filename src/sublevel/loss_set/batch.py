@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, TypeGuard, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, as_matrix, as_vector, briefly, require_tolerance
+from ..checks import Array, BoolArray, as_matrix, as_vector, briefly, require_tolerance
 from ..errors import InvalidParameter, Unbounded
-from ..losses import LabelLoss, Loss
-from ..predictions import AnyPrediction, Labels, Outcomes
+from ..losses import Combined, LabelLoss, Loss
+from ..predictions import AnyPrediction, Labels, Outcomes, Table
 from ..sets import UncertaintySet, Union
 from ..sets.base import TOLERANCE
 from ..sets.sublevel import membership, sublevel_set
+from ..tables import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ class Batch(Sequence[UncertaintySet]):
     def __getitem__(self, rows: int) -> UncertaintySet: ...
     @overload
     def __getitem__(self, rows: slice | Indices) -> Self: ...
-    def __getitem__(self, rows: Any) -> Any:
+    def __getitem__(self, rows: int | slice | Indices) -> UncertaintySet | Self:
         """One set, or the batch of some contexts."""
         raise NotImplementedError
 
@@ -47,18 +48,18 @@ class Batch(Sequence[UncertaintySet]):
         """The predicted outcome at each context, shape (n, m)."""
         raise NotImplementedError
 
-    def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
+    def contains(self, Y: Table, tol: float = TOLERANCE) -> BoolArray:
         """Whether row i of Y (numbers or labels) is in set i, shape (n,)."""
         raise NotImplementedError
 
-    def worst_case(self, directions: Any) -> Array:
+    def worst_case(self, directions: npt.ArrayLike) -> Array:
         """The outcome of each set that maximises `direction @ y`, shape (n, m).
 
         `directions` is of shape (m,), the same for all, or (n, m).
         """
         raise NotImplementedError
 
-    def support(self, directions: Any) -> Array:
+    def support(self, directions: npt.ArrayLike) -> Array:
         """Largest `direction @ y` over each set, shape (n,)."""
         raise NotImplementedError
 
@@ -83,16 +84,26 @@ class Batch(Sequence[UncertaintySet]):
         values = [part[:, j] for j in range(len(self.names)) for part in parts.values()]
         heads = [(name, part) for name in self.names for part in parts]
         columns = pd.MultiIndex.from_tuples(heads, names=["component", "value"])
-        found = pd.DataFrame(dict(enumerate(values)), index=self.index)
-        return found.set_axis(columns, axis=1)
+        table = pd.DataFrame(dict(enumerate(values)), index=self.index)
+        return table.set_axis(columns, axis=1)
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({len(self)} sets of {self.outcomes.width} "
-            f"components, {self._what()})"
+            f"components, {', '.join(self.described)})"
         )
 
-    def _what(self) -> str:
+    def _repr_html_(self) -> str:
+        facts = [
+            ("contexts", f"{len(self)}"),
+            ("components", ", ".join(self.names)),
+            ("sets", ", ".join(self.described)),
+        ]
+        return html_table(type(self).__name__, facts)
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """Of how many folds, of which loss and at which budgets, in a few words."""
         raise NotImplementedError
 
 
@@ -124,7 +135,7 @@ class SetBatch(Batch):
     def __getitem__(self, rows: int) -> UncertaintySet: ...
     @overload
     def __getitem__(self, rows: slice | Indices) -> Self: ...
-    def __getitem__(self, rows: Any) -> Any:
+    def __getitem__(self, rows: int | slice | Indices) -> UncertaintySet | Self:
         if is_one_row(rows):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"row {rows} of a batch of {len(self)} sets")
@@ -142,7 +153,7 @@ class SetBatch(Batch):
     def __iter__(self) -> Iterator[UncertaintySet]:
         return (self[i] for i in range(len(self)))
 
-    def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
+    def contains(self, Y: Table, tol: float = TOLERANCE) -> BoolArray:
         """Whether row i of Y (numbers or labels) is in set i, shape (n,)."""
         require_tolerance("SetBatch.contains", tol)
         vectors = self.outcomes.encode(Y, "SetBatch.contains")
@@ -153,41 +164,43 @@ class SetBatch(Batch):
             )
         return membership(self.loss, self.prediction, self.budgets, vectors, tol)
 
-    def worst_case(self, directions: Any) -> Array:
+    def worst_case(self, directions: npt.ArrayLike) -> Array:
         """The outcome of each set that maximises `direction @ y`, shape (n, m).
 
         `directions` is of shape (m,), the same for all, or (n, m).
         """
-        directions = self._directions(directions)
-        found = np.empty(directions.shape)
+        wanted = self._directions(directions)
+        outcomes = np.empty(wanted.shape)
         easy = self._easy()
         if easy.any():
-            found[easy] = self._ask(self.loss.worst_case, easy, directions)
+            outcomes[easy] = self._ask(self.loss.worst_case, easy, wanted)
         for row in np.flatnonzero(~easy).tolist():
             try:
-                found[row] = self[row].worst_case(directions[row])
+                outcomes[row] = self[row].worst_case(wanted[row])
             except Unbounded as error:
                 raise Unbounded(f"Row {row}: {error}") from error
-        return found
+        return outcomes
 
-    def support(self, directions: Any) -> Array:
+    def support(self, directions: npt.ArrayLike) -> Array:
         """Largest `direction @ y` over each set, shape (n,)."""
-        directions = self._directions(directions)
-        found = np.where(directions.any(axis=1), np.inf, 0.0)
+        wanted = self._directions(directions)
+        values = np.where(wanted.any(axis=1), np.inf, 0.0)
         easy = self._easy()
         if easy.any():
-            found[easy] = self._ask(self.loss.support, easy, directions)
+            values[easy] = self._ask(self.loss.support, easy, wanted)
         if any(isinstance(part, LabelLoss) for part in _parts(self.loss)):
             # Labels are bounded whatever the budget: the set itself knows.
             for row in np.flatnonzero(~easy).tolist():
-                found[row] = self[row].support(directions[row])
-        return found
+                values[row] = self[row].support(wanted[row])
+        return values
 
-    def _easy(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def _easy(self) -> BoolArray:
         """Rows whose answer the loss has: a finite budget, or nothing but labels."""
         return np.isfinite(self.effective_budgets) | isinstance(self.loss, LabelLoss)
 
-    def _ask(self, question: Any, rows: Any, directions: Array) -> Any:
+    def _ask(
+        self, question: Callable[..., Array], rows: BoolArray, directions: Array
+    ) -> Array:
         return question(
             self.prediction[rows], self.effective_budgets[rows], directions[rows]
         )
@@ -207,11 +220,13 @@ class SetBatch(Batch):
         """Each budget, or the least loss any outcome has where that is more: (n,)."""
         return np.maximum(self.budgets, self.loss.floor(self.prediction))
 
-    def _directions(self, directions: Any) -> Array:
+    def _directions(self, directions: npt.ArrayLike) -> Array:
         return as_directions(directions, len(self), self.outcomes.width)
 
-    def _what(self) -> str:
-        return f"{type(self.loss).__name__}, {_span(self.budgets)}"
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The loss and the budgets in a few words."""
+        return type(self.loss).__name__, _span(self.budgets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,23 +257,26 @@ class UnionBatch(Batch):
     def __getitem__(self, rows: int) -> UncertaintySet: ...
     @overload
     def __getitem__(self, rows: slice | Indices) -> Self: ...
-    def __getitem__(self, rows: Any) -> Any:
-        members = tuple(part[rows] for part in self.parts)
-        return Union(members) if is_one_row(rows) else UnionBatch(members)
+    def __getitem__(self, rows: int | slice | Indices) -> UncertaintySet | Self:
+        if is_one_row(rows):
+            return Union(tuple(part[rows] for part in self.parts))
+        some = as_rows(rows)
+        return replace(self, parts=tuple(part[some] for part in self.parts))
 
-    def contains(self, Y: Any, tol: float = TOLERANCE) -> Any:
+    def contains(self, Y: Table, tol: float = TOLERANCE) -> BoolArray:
         """Whether row i of Y is in some fold's set i, shape (n,)."""
-        return np.any([part.contains(Y, tol) for part in self.parts], axis=0)
+        inside = [part.contains(Y, tol) for part in self.parts]
+        return np.asarray(np.any(inside, axis=0))
 
-    def worst_case(self, directions: Any) -> Array:
+    def worst_case(self, directions: npt.ArrayLike) -> Array:
         """The best of the folds' outcomes, shape (n, m)."""
         shape = len(self), self.outcomes.width
         wanted = as_directions(directions, *shape)
-        found = np.stack([part.worst_case(wanted) for part in self.parts])
-        best = np.argmax(np.sum(found * wanted, axis=2), axis=0)
-        return np.asarray(found[best, np.arange(len(self))])
+        outcomes = np.stack([part.worst_case(wanted) for part in self.parts])
+        best = np.argmax(np.sum(outcomes * wanted, axis=2), axis=0)
+        return np.asarray(outcomes[best, np.arange(len(self))])
 
-    def support(self, directions: Any) -> Array:
+    def support(self, directions: npt.ArrayLike) -> Array:
         """Largest value over the folds' sets, shape (n,)."""
         return np.asarray(np.max([p.support(directions) for p in self.parts], axis=0))
 
@@ -267,34 +285,36 @@ class UnionBatch(Batch):
         """The mean of the folds' predicted outcomes, shape (n, m)."""
         return np.asarray(np.mean([part.points for part in self.parts], axis=0))
 
-    def _what(self) -> str:
-        return f"unions of {len(self.parts)} folds, {self.parts[0]._what()}"
+    @property
+    def described(self) -> tuple[str, ...]:
+        """Of how many folds, of which loss and at which budgets, in a few words."""
+        return f"unions of {len(self.parts)} folds", *self.parts[0].described
 
 
-def is_one_row(rows: Any) -> bool:
+def is_one_row(rows: object) -> TypeGuard[int]:
     """Whether an index means one set, not a smaller batch."""
     return isinstance(rows, int | np.integer) and not isinstance(rows, bool)
 
 
-def as_rows(rows: Any) -> Any:
+def as_rows(rows: object) -> slice | Indices:
     """A slice, or an array of integers or truth values."""
     if isinstance(rows, slice):
         return rows
     try:
-        found = np.asarray(rows)
+        chosen = np.asarray(rows)
     except ValueError:
-        found = np.asarray(None)
-    if not found.size and found.ndim == 1:
-        return found.astype(int)
-    if found.ndim != 1 or found.dtype.kind not in "biu":
+        chosen = np.asarray(None)
+    if not chosen.size and chosen.ndim == 1:
+        return chosen.astype(int)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
         raise InvalidParameter(
             "SetBatch[rows] must be a row number, a slice, or a list of row numbers or "
             f"truth values, got {briefly(rows)}."
         )
-    return found
+    return chosen
 
 
-def as_directions(directions: Any, n: int, m: int) -> Array:
+def as_directions(directions: npt.ArrayLike, n: int, m: int) -> Array:
     """Directions of shape (n, m) from one of shape (m,) or n of them."""
     try:
         given = np.shape(directions)
@@ -308,15 +328,15 @@ def as_directions(directions: Any, n: int, m: int) -> Array:
     if not n:
         return np.empty((0, m))
     if given == (m,):
-        found = as_vector("SetBatch", "directions", directions, m)
+        wanted = as_vector("SetBatch", "directions", directions, m)
     else:
-        found = as_matrix("SetBatch", "directions", directions, (n, m))
-    return np.broadcast_to(found, (n, m))
+        wanted = as_matrix("SetBatch", "directions", directions, (n, m))
+    return np.broadcast_to(wanted, (n, m))
 
 
 def _parts(loss: Loss) -> tuple[Loss, ...]:
     """The losses a combined one is made of, or the loss itself."""
-    return tuple(getattr(loss, "losses", (loss,)))
+    return tuple(loss.losses) if isinstance(loss, Combined) else (loss,)
 
 
 def _span(budgets: Array) -> str:

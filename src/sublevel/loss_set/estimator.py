@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy.typing as npt
+from sklearn.utils import estimator_html_repr
 
 from .. import guarantees, losses
 from ..checks import Array, require_level
 from ..errors import NotCalibrated
-from ..guarantees import Calibrated, Certificate, CrossFitting
-from ..predictions import as_model, count_rows, is_fitted, predict_point
+from ..guarantees import Calibrated, Certificate, CrossFitting, Guarantee
+from ..losses import Loss
+from ..predictions import (
+    Model,
+    Table,
+    as_model,
+    count_rows,
+    is_fitted,
+    name_of,
+    predict_point,
+)
+from ..tables import html_table
+from .batch import Batch
 from .fitting import ready, require_crossable, score_crossed, train
 from .marks import Hashes, mark_rows, refuse_seen
 from .scorer import (
@@ -41,6 +55,12 @@ CALIBRATED = (
 )
 #: Calibration rows that are marked, so that `diagnose` knows them again.
 MOST_MARKED = 1_000_000
+
+
+#: A loss by name, as an object, or as a function of (y, location) to an expression.
+LossLike: TypeAlias = str | Loss | Callable[[Any, Any], Any]
+#: A guarantee by name, or as an object.
+Promise: TypeAlias = str | Guarantee
 
 
 class LossSet(ModelWrapper):
@@ -82,20 +102,29 @@ class LossSet(ModelWrapper):
 
     # As everywhere in scikit-learn, what is learned is absent until it has been.
     calibration_: Calibrated
-    budget_: Any
-    radius_: Any
+    # A Mondrian promise has a budget a group, so these are unions: what is a number
+    # for every other promise is not written down as one for all.
+    model_: Model
+    loss_: Loss
+    budget_: float | dict[Hashable, float]
+    radius_: float | dict[Hashable, float | None] | None
     certificate_: Certificate
+    scores_: Array
+    names_: tuple[str, ...]
+    alpha_: float
+    guarantee_: Guarantee
 
     #: What `fit` trained, and marks of the rows it trained and calibrated on.
     _trained: Scorer | None = None
+    _scorers: tuple[Scorer, ...] = ()
     _seen: Hashes | None = None
     _calibrated: Hashes | None = None
 
-    def __init__(self, model: Any, loss: Any = "squared") -> None:
+    def __init__(self, model: object, loss: LossLike = "squared") -> None:
         self.model = model
         self.loss = loss
 
-    def fit(self, X: Any, y: Any) -> LossSet:
+    def fit(self, X: Table, y: Table) -> Self:
         """Train the model; a fitted one (or a FrozenEstimator) is left alone.
 
         Open parameters of the loss (Combined weights, a Mahalanobis covariance) are
@@ -118,9 +147,12 @@ class LossSet(ModelWrapper):
         return self
 
     def calibrate(
-        self, X: Any, Y: Any, alpha: float = 0.1, guarantee: Any = "marginal"
-    ) -> LossSet:
+        self, X: Table, Y: Table, alpha: float = 0.1, guarantee: Promise = "marginal"
+    ) -> Self:
         """Choose the budget so that outcomes fall outside with probability <= alpha.
+
+        The LossSet itself is calibrated and returned, as scikit-learn's `fit` does: no
+        copy. `Policy.calibrate` does the same; `Policy.at` returns a copy.
 
         Parameters
         ----------
@@ -144,16 +176,17 @@ class LossSet(ModelWrapper):
         settled = self._scorer()
         self.model_, self.loss_ = settled.model, settled.loss
         self.alpha_, self.guarantee_ = alpha, promise
-        self.budget_ = calibration.budget
+        budget = calibration.budget
+        self.budget_ = dict(budget) if isinstance(budget, Mapping) else budget
         self.certificate_ = calibration.certificate
         self.radius_ = _radius(self.loss_, calibration.budget)
         return self
 
-    def scores(self, X: Any, Y: Any) -> Array:
+    def scores(self, X: Table, Y: Table) -> Array:
         """Loss of each outcome given the model's prediction, shape (n,)."""
         return self._scorer().score(X, Y, "LossSet.scores")
 
-    def predict_set(self, X: Any, budget: Any = None) -> Any:
+    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> Batch:
         """The uncertainty set at every row of X, as a sequence of set values.
 
         Parameters
@@ -162,16 +195,22 @@ class LossSet(ModelWrapper):
         budget : float or array of shape (n,), optional
             Overrides the calibrated budget; the certificate does not speak of it.
         """
-        if not hasattr(self, "calibration_") and budget is None:
+        if not self.is_calibrated and budget is None:
             raise NotCalibrated(
                 "LossSet.predict_set() needs a budget: call calibrate(X_cal, Y_cal, "
                 "alpha=0.1) first, on data the model was not trained on."
             )
-        scorers = getattr(self, "_scorers", None) or (self._scorer(),)
-        n, names = count_rows(X), getattr(self, "names_", None)
-        own = budget is None
-        budgets = self.calibration_.at(X, n) if own else read_budgets(budget, n)
-        return predict_batch(scorers, X, budgets, names)
+        n, names = count_rows(X), self.names_ if self.is_calibrated else None
+        if budget is None:
+            budgets = self.calibration_.at(X, n)
+        else:
+            budgets = read_budgets(budget, n)
+        return predict_batch(self._all_scorers(), X, budgets, names)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether there is a budget of its own."""
+        return "calibration_" in vars(self)
 
     @property
     def training_marks(self) -> Hashes | None:
@@ -184,17 +223,16 @@ class LossSet(ModelWrapper):
         return self._calibrated
 
     @property
-    def losses_(self) -> tuple[Any, ...]:
+    def losses_(self) -> tuple[Loss, ...]:
         """The loss of each batch `predict_set` unites: one, or one a fold of CV+."""
-        scorers = getattr(self, "_scorers", None) or (self._scorer(),)
-        return tuple(scorer.loss for scorer in scorers)
+        return tuple(scorer.loss for scorer in self._all_scorers())
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Table) -> Any:
         """The model's point prediction: numbers, or the likeliest labels."""
         scorer = self._scorer()
         return predict_point(scorer.model, X, scorer.loss.needs)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Table, y: Table) -> float:
         """Minus the mean half-width of 90 % sets, in standard deviations of y.
 
         Comparable across models and losses, so GridSearchCV can choose both: the
@@ -203,28 +241,62 @@ class LossSet(ModelWrapper):
         """
         return -half_width(self._scorer(), X, y, "LossSet.score")
 
-    def _hold_out(self, X: Any, Y: Any) -> Scored:
+    def _hold_out(self, X: Table, Y: Table) -> Scored:
         """Scores of data set aside, by the model of `fit` or one fitted elsewhere."""
         trained = self._trained or ready(self.model, self.loss)
         refuse_seen(self._seen, X, Y)
         return score_held_out(trained, X, Y, "LossSet.calibrate")
 
-    def _cross(self, X: Any, Y: Any, promise: CrossFitting) -> Scored:
+    def _cross(self, X: Table, Y: Table, promise: CrossFitting) -> Scored:
         """Out-of-fold scores; `predict` speaks for a model trained on all rows."""
         model, loss = as_model(self.model), losses.get(self.loss)
         require_crossable(model, X, Y, promise)
-        full = self.fit(X, Y)._scorer()
+        self.fit(X, Y)
+        full = self._scorer()
         return score_crossed(full, model, loss, X, Y, promise)
 
     def _scorer(self) -> Scorer:
         """What `calibrate` or `fit` settled on; else the model as given, if fitted."""
-        scorers: tuple[Scorer, ...] = getattr(self, "_scorers", ())
-        if len(scorers) == 1:
-            return scorers[0]
+        if len(self._scorers) == 1:
+            return self._scorers[0]
         return self._trained or ready(self.model, self.loss)
 
+    def _all_scorers(self) -> tuple[Scorer, ...]:
+        """One, or one a fold of CV+."""
+        return self._scorers or (self._scorer(),)
 
-def _radius(loss: Any, budget: Any) -> Any:
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if not self.is_calibrated:
+            return str(super().__repr__(N_CHAR_MAX))
+        return f"LossSet({', '.join(f'{n} {v}' for n, v in self._facts())})"
+
+    def _html_repr(self) -> str:
+        """What scikit-learn shows of an estimator in a notebook."""
+        if not self.is_calibrated:
+            return str(estimator_html_repr(self))
+        return html_table("LossSet", self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What matters of calibrated sets, by name."""
+        budgets = self.budget_
+        if isinstance(budgets, dict):
+            low, high = min(budgets.values()), max(budgets.values())
+            budget = f"{low:.4g} to {high:.4g} in {len(budgets)} groups"
+        else:
+            budget = f"{budgets:.4g}"
+        promise = self.certificate_
+        return [
+            ("model", name_of(self.model_)),
+            ("loss", type(self.loss_).__name__),
+            ("budget", budget),
+            ("alpha", f"{self.alpha_:g}"),
+            ("promise", f"{promise.guarantee} from {promise.sample_size} scores"),
+        ]
+
+
+def _radius(
+    loss: Loss, budget: float | Mapping[Hashable, float]
+) -> float | dict[Hashable, float | None] | None:
     """Norm radius at a budget, or at each group's."""
     if isinstance(budget, Mapping):
         return {group: loss.radius(level) for group, level in budget.items()}

@@ -9,25 +9,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from .. import losses
 from ..errors import InvalidParameter, NotCalibrated
 from ..guarantees import CrossFitting
+from ..losses import Loss
+from ..losses.base import LossLike
 from ..predictions import (
     AnyPrediction,
+    Model,
     ModelBlocks,
     Needs,
+    Table,
     align,
     as_model,
+    can,
     column_names,
     count_rows,
     frame_columns,
     is_fitted,
     is_torch_module,
+    name_of,
     numbers_of,
     outcomes_of,
     predict,
@@ -42,7 +49,7 @@ from .scorer import Scored, Scorer, require_as_many_rows
 _ONE_OUTPUT = re.compile(r"\by\b.*\b(1d|1-?dim\w*|one-?dim\w*)\b", re.IGNORECASE)
 
 
-def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
+def train(model: Model, loss: Loss, X: Table, Y: Table) -> Scorer:
     """The model trained and the loss's open parameters set.
 
     A fitted model is left alone. The loss learns from out-of-fold predictions if the
@@ -50,19 +57,19 @@ def train(model: Any, loss: Any, X: Any, Y: Any) -> Scorer:
     """
     check_outcomes(X, Y, loss.needs, "LossSet.fit")
     fitted = fit_model(model, X, Y)
-    said = _first(fitted, X, loss.needs)
+    first = _first(fitted, X, loss.needs)
     if loss.is_open:
         everywhere = predict(fitted, X, loss.needs)
         vectors = outcomes_of(fitted, everywhere).encode(Y, "LossSet.fit")
         if not is_fitted(model):
             everywhere = out_of_fold(model, X, Y, loss.needs, fitted)
         loss = loss.learn(everywhere, vectors)
-    if said is not None:
-        loss.check(said)
+    if first is not None:
+        loss.check(first)
     return Scorer(fitted, loss, frame_columns(Y))
 
 
-def check_outcomes(X: Any, Y: Any, needs: Needs, owner: str) -> None:
+def check_outcomes(X: Table, Y: Table | None, needs: Needs, owner: str) -> None:
     """Refuse what an estimator may take for numbers without a word."""
     if Y is None:
         # Estimators have words of their own for this.
@@ -74,7 +81,7 @@ def check_outcomes(X: Any, Y: Any, needs: Needs, owner: str) -> None:
     require_aligned(Y, X, owner, "Y")
 
 
-def _first(model: Any, X: Any, needs: Needs) -> AnyPrediction | None:
+def _first(model: Model, X: Table, needs: Needs) -> AnyPrediction | None:
     """One prediction, which shows at once whether model and loss go together.
 
     None where the model cannot give it for reasons of its own: it may never be asked
@@ -90,18 +97,18 @@ def _first(model: Any, X: Any, needs: Needs) -> AnyPrediction | None:
         return None
 
 
-def ready(model: Any, loss: Any) -> Scorer:
+def ready(model: object, loss: LossLike) -> Scorer:
     """A model fitted elsewhere needs no training; its loss must have no open ends."""
-    found = as_model(model)
-    if not is_fitted(found):
+    whole = as_model(model)
+    if not is_fitted(whole):
         raise NotCalibrated(
-            f"This LossSet is not fitted yet: {type(found).__name__} has not been "
+            f"This LossSet is not fitted yet: {type(whole).__name__} has not been "
             "trained. Call fit(X_train, Y_train) first."
         )
-    return Scorer(found, losses.get(loss))
+    return Scorer(whole, losses.get(loss))
 
 
-def fit_model(model: Any, X: Any, Y: Any) -> Any:
+def fit_model(model: Model, X: Table, Y: Table) -> Model:
     """A fitted copy of the model, or the model itself where it is fitted already."""
     if is_fitted(model):
         return model
@@ -109,7 +116,7 @@ def fit_model(model: Any, X: Any, Y: Any) -> Any:
         # It copies its unfitted models itself, and keeps the fitted ones.
         return ModelBlocks(model.models, model.widths).fit(X, Y)
     try:
-        return clone(model).fit(X, Y)
+        return cast(Model, clone(model).fit(X, Y))
     except ValueError as error:
         if _ONE_OUTPUT.search(str(error)):
             error.add_note(
@@ -120,7 +127,9 @@ def fit_model(model: Any, X: Any, Y: Any) -> Any:
         raise
 
 
-def split_folds(n: int, n_splits: int) -> list[tuple[Any, Any]]:
+def split_folds(
+    n: int, n_splits: int
+) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
     """(training rows, held-out rows) of each fold, shuffled with a fixed seed."""
     from sklearn.model_selection import KFold
 
@@ -129,7 +138,12 @@ def split_folds(n: int, n_splits: int) -> list[tuple[Any, Any]]:
 
 
 def out_of_fold(
-    model: Any, X: Any, Y: Any, needs: Needs, full: Any, n_splits: int = 5
+    model: Model,
+    X: Table,
+    Y: Table,
+    needs: Needs,
+    full: Model,
+    n_splits: int = 5,
 ) -> AnyPrediction:
     """Predictions of every row by models trained without it.
 
@@ -154,7 +168,7 @@ def out_of_fold(
 _OWNER = "LossSet.calibrate"
 
 
-def require_crossable(model: Any, X: Any, Y: Any, promise: CrossFitting) -> None:
+def require_crossable(model: Model, X: Table, Y: Table, promise: CrossFitting) -> None:
     """Refuse, before anything is trained, what cannot be scored out of fold."""
     require_as_many_rows(X, Y, _OWNER)
     promise.count_folds(count_rows(X))
@@ -168,7 +182,12 @@ def require_crossable(model: Any, X: Any, Y: Any, promise: CrossFitting) -> None
 
 
 def score_crossed(
-    full: Scorer, model: Any, loss: Any, X: Any, Y: Any, promise: CrossFitting
+    full: Scorer,
+    model: Model,
+    loss: Loss,
+    X: Table,
+    Y: Table,
+    promise: CrossFitting,
 ) -> Scored:
     """A scorer a fold, and the score of every row by the fold that held it out.
 
@@ -188,9 +207,9 @@ def score_crossed(
     return Scored(tuple(scorers), scores, outcomes.names(column_names(Y)))
 
 
-def _refusal(model: Any, promise: str) -> InvalidParameter:
-    trainable = hasattr(model, "fit") and not is_torch_module(model)
-    name = getattr(model, "__name__", type(model).__name__)
+def _refusal(model: Model, promise: str) -> InvalidParameter:
+    trainable = can(model, "fit") and not is_torch_module(model)
+    name = name_of(model)
     if trainable:
         got = f"a fitted {name}. Give an unfitted one, e.g. sklearn.base.clone(model)"
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidParameter, RowsSeenBefore
-from ..predictions import split_columns
+from ..predictions import Column, Table, is_frame, is_sparse, split_columns
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -19,7 +19,7 @@ DISTINCT = 0.9
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mark_rows(X: Any, Y: Any) -> Hashes | None:
+def mark_rows(X: Table | None, Y: Table) -> Hashes | None:
     """A hash of every row of X with its outcome, shape (n,).
 
     None for what has no rows of plain values (sparse matrices, tensors elsewhere).
@@ -30,7 +30,7 @@ def mark_rows(X: Any, Y: Any) -> Hashes | None:
     >>> bool((mark_rows(X, Y) == mark_rows(X.copy(), Y.tolist())).all())
     True
     """
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return None
     try:
         columns = [*_columns(X), *split_columns(Y)]
@@ -47,19 +47,20 @@ def mark_rows(X: Any, Y: Any) -> Hashes | None:
 
 
 def refuse_seen(
-    seen: Hashes | None, X: Any, Y: Any, owner: str = "LossSet.calibrate"
+    seen: Hashes | None, X: Table | None, Y: Table, owner: str = "LossSet.calibrate"
 ) -> None:
     """Raise InvalidParameter if most rows are among those marked as seen; else warn.
 
     Rows that repeat within the sample (few discrete values) may well repeat outside
     it, and prove nothing.
     """
-    known = count_seen(seen, X, Y)
-    if known is None or not known[0]:
+    counted = count_seen(seen, X, Y)
+    if counted is None or not counted[0]:
         return
-    if 2 * known[0] < known[1]:
+    again, total = counted
+    if 2 * again < total:
         warnings.warn(
-            f"{owner}(X, Y) has {known[0]} of {known[1]} rows from the training data. "
+            f"{owner}(X, Y) has {again} of {total} rows from the training data. "
             "The model knows their outcomes, so what is promised is too rosy. Leave "
             "them out.",
             RowsSeenBefore,
@@ -67,16 +68,18 @@ def refuse_seen(
         )
         return
     raise InvalidParameter(
-        f"{owner}(X, Y) must use data the model was not trained on, got {known[0]} of "
-        f"{known[1]} rows from its training data: the promise would be void. Hold "
+        f"{owner}(X, Y) must use data the model was not trained on, got {again} of "
+        f"{total} rows from its training data: the promise would be void. Hold "
         "some rows back, or use LossSet.calibrate(guarantee=sl.guarantees.CVPlus())."
     )
 
 
-def count_seen(seen: Hashes | None, X: Any, Y: Any) -> tuple[int, int] | None:
+def count_seen(
+    seen: Hashes | None, X: Table | None, Y: Table
+) -> tuple[int, int] | None:
     """How many rows are among those marked as seen, of how many.
 
-    None where that is not known, or proves nothing as rows repeat.
+    None where there are no marks, or where it proves nothing as rows repeat.
     """
     rows = None if seen is None else mark_rows(X, Y)
     if seen is None or rows is None or not rows.size:
@@ -84,19 +87,19 @@ def count_seen(seen: Hashes | None, X: Any, Y: Any) -> tuple[int, int] | None:
     twice = rows.size - np.unique(rows).size
     if twice > (1 - DISTINCT) * rows.size:
         return None
-    found = int(np.isin(rows, seen).sum())
+    again = int(np.isin(rows, seen).sum())
     # As many as repeat within the sample may well repeat by chance.
-    return (found if found > 2 * twice else 0), int(rows.size)
+    return (again if again > 2 * twice else 0), int(rows.size)
 
 
-def _columns(X: Any) -> list[Any]:
-    if hasattr(X, "iloc") and getattr(X, "ndim", 1) == 2:
+def _columns(X: Table | None) -> list[Column]:
+    if is_frame(X) and X.ndim == 2:
         return split_columns(X)
     array = np.asarray(X)
     return list(array.reshape(len(array), -1).T)
 
 
-def _bits(column: Any) -> Hashes:
+def _bits(column: Column) -> Hashes:
     """64 bits for each value: those of the float for a number, a hash for a word."""
     array = np.asarray(column)
     if array.dtype.kind in "biuf":

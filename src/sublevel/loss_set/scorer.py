@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter
+from ..guarantees import Guarantee
 from ..guarantees.faces import takes_components
 from ..losses import Loss, Squared
 from ..predictions import (
     AnyPrediction,
+    Model,
     Outcomes,
+    Table,
     align,
     column_names,
     count_rows,
     frame_columns,
+    index_of,
     outcomes_of,
     predict,
     require_aligned,
@@ -34,54 +39,56 @@ class Scorer:
     ----------
     model : a model that can predict
     loss : Loss without open parameters
-    columns : names of Y's columns, where they are known
+    columns : names of Y's columns, where they have any
     outcomes : Outcomes, optional
         What to speak of, where it has classes the model may not know.
     """
 
-    model: Any
+    model: Model
     loss: Loss
     columns: tuple[str, ...] | None = None
     outcomes: Outcomes | None = None
 
-    def say(self, X: Any) -> tuple[AnyPrediction, Outcomes]:
+    def say(self, X: Table) -> tuple[AnyPrediction, Outcomes]:
         """The prediction at every row of X, and the outcomes it speaks of."""
-        said, own = self._own(X)
+        prediction, own = self._own(X)
         outcomes = self._all(own)
-        return align(said, own, outcomes), outcomes
+        return align(prediction, own, outcomes), outcomes
 
-    def meet(self, X: Any, Y: Any, owner: str) -> tuple[AnyPrediction, Outcomes, Array]:
+    def meet(
+        self, X: Table, Y: Table, owner: str
+    ) -> tuple[AnyPrediction, Outcomes, Array]:
         """Predictions, outcomes and outcome vectors, row by row."""
         require_as_many_rows(X, Y, owner)
-        said, outcomes = self.say(X)
-        return said, outcomes, outcomes.encode(Y, owner)
+        prediction, outcomes = self.say(X)
+        return prediction, outcomes, outcomes.encode(Y, owner)
 
-    def score(self, X: Any, Y: Any, owner: str) -> Array:
+    def score(self, X: Table, Y: Table, owner: str) -> Array:
         """The loss of each outcome, shape (n,).
 
         inf for a class of `outcomes` the model does not know: it is outside every set.
         """
         require_as_many_rows(X, Y, owner)
-        said, own = self._own(X)
+        prediction, own = self._own(X)
         outcomes = self._all(own)
         vectors = outcomes.encode(Y, owner)
-        scores = self.loss.score(align(said, own, outcomes), vectors)
+        scores = self.loss.score(align(prediction, own, outcomes), vectors)
         unseen = unseen_components(own, outcomes)
         return np.where(vectors @ unseen > 0, np.inf, scores)
 
-    def batch(self, X: Any, budgets: Array, names: Any = None) -> SetBatch:
+    def batch(
+        self, X: Table, budgets: Array, names: tuple[str, ...] | None = None
+    ) -> SetBatch:
         """The sublevel sets at every row of X."""
-        said, outcomes = self.say(X)
-        default = self.columns or [f"y{k}" for k in range(outcomes.columns)]
-        found = names or outcomes.names(list(default))
-        # A list has an `index` too: a method.
-        index = X.index if hasattr(X, "iloc") else None
-        return SetBatch(self.loss, said, budgets, outcomes, found, index)
+        prediction, outcomes = self.say(X)
+        columns = self.columns or [f"y{k}" for k in range(outcomes.columns)]
+        named = names or outcomes.names(list(columns))
+        return SetBatch(self.loss, prediction, budgets, outcomes, named, index_of(X))
 
-    def _own(self, X: Any) -> tuple[AnyPrediction, Outcomes]:
-        said = predict(self.model, X, self.loss.needs)
-        self.loss.check(said)
-        return said, outcomes_of(self.model, said)
+    def _own(self, X: Table) -> tuple[AnyPrediction, Outcomes]:
+        prediction = predict(self.model, X, self.loss.needs)
+        self.loss.check(prediction)
+        return prediction, outcomes_of(self.model, prediction)
 
     def _all(self, own: Outcomes) -> Outcomes:
         return self.outcomes or replace(own, column_names=self.columns)
@@ -103,16 +110,16 @@ class Scored:
     names: tuple[str, ...]
 
 
-def score_held_out(scorer: Scorer, X: Any, Y: Any, owner: str) -> Scored:
+def score_held_out(scorer: Scorer, X: Table, Y: Table, owner: str) -> Scored:
     """Scores of data set aside; a DataFrame's column names are kept."""
-    said, outcomes, vectors = scorer.meet(X, Y, owner)
-    scores = np.asarray(scorer.loss.score(said, vectors))
+    prediction, outcomes, vectors = scorer.meet(X, Y, owner)
+    scores = np.asarray(scorer.loss.score(prediction, vectors))
     named = replace(scorer, columns=scorer.columns or frame_columns(Y))
     names = outcomes.names(list(scorer.columns or column_names(Y)))
     return Scored((named,), scores, names)
 
 
-def handed_to(promise: Any, scored: Scored, X: Any, Y: Any) -> Array:
+def handed_to(promise: Guarantee, scored: Scored, X: Table, Y: Table) -> Array:
     """What a guarantee calibrates on: the scores, or the losses by component."""
     if not takes_components(promise):
         return scored.scores
@@ -123,12 +130,15 @@ def handed_to(promise: Any, scored: Scored, X: Any, Y: Any) -> Array:
             f"loss, whose sets are balls in the 2-norm, got "
             f"{type(scorer.loss).__name__}. Use Marginal or PAC."
         )
-    said, _, vectors = scorer.meet(X, Y, "LossSet.calibrate")
-    return np.asarray(scorer.loss.components(said, vectors))
+    prediction, _, vectors = scorer.meet(X, Y, "LossSet.calibrate")
+    return np.asarray(scorer.loss.components(prediction, vectors))
 
 
 def predict_batch(
-    scorers: tuple[Scorer, ...], X: Any, budgets: Array, names: Any = None
+    scorers: tuple[Scorer, ...],
+    X: Table,
+    budgets: Array,
+    names: tuple[str, ...] | None = None,
 ) -> Batch:
     """The sets at every row of X: unions, where there are several scorers."""
     try:
@@ -144,15 +154,15 @@ def predict_batch(
     return parts[0] if len(parts) == 1 else UnionBatch(parts)
 
 
-def half_width(scorer: Scorer, X: Any, Y: Any, owner: str) -> float:
+def half_width(scorer: Scorer, X: Table, Y: Table, owner: str) -> float:
     """Mean half-width of sets that hold 90 % of the outcomes given."""
-    said, outcomes, vectors = scorer.meet(X, Y, owner)
-    level = np.quantile(scorer.loss.score(said, vectors), 0.9, method="higher")
+    prediction, outcomes, vectors = scorer.meet(X, Y, owner)
+    level = np.quantile(scorer.loss.score(prediction, vectors), 0.9, method="higher")
     budgets = np.full(len(vectors), level)
-    return mean_width(SetBatch(scorer.loss, said, budgets, outcomes, ()), vectors)
+    return mean_width(SetBatch(scorer.loss, prediction, budgets, outcomes, ()), vectors)
 
 
-def read_budgets(budget: Any, n: int) -> Array:
+def read_budgets(budget: npt.ArrayLike, n: int) -> Array:
     """A budget for each of n rows, from one number or n of them, shape (n,).
 
     Examples
@@ -160,19 +170,19 @@ def read_budgets(budget: Any, n: int) -> Array:
     >>> read_budgets(2, 3)
     array([2., 2., 2.])
     """
-    found = as_numbers("LossSet.predict_set", "budget", budget)
-    if np.isnan(found).any() or found.shape not in ((), (n,)):
-        got = briefly(budget) if found.ndim == 0 else f"shape {found.shape}"
-        if found.shape == (n,) and np.isnan(found).any():
-            got = f"nan in row {int(np.argmax(np.isnan(found)))}"
+    levels = as_numbers("LossSet.predict_set", "budget", budget)
+    if np.isnan(levels).any() or levels.shape not in ((), (n,)):
+        got = briefly(budget) if levels.ndim == 0 else f"shape {levels.shape}"
+        if levels.shape == (n,) and np.isnan(levels).any():
+            got = f"nan in row {int(np.argmax(np.isnan(levels)))}"
         raise InvalidParameter(
             "LossSet.predict_set(budget=...) must be a number or one for each of the "
             f"{n} rows of X, got {got}."
         )
-    return np.array(np.broadcast_to(found, n))
+    return np.array(np.broadcast_to(levels, n))
 
 
-def require_as_many_rows(X: Any, Y: Any, owner: str) -> None:
+def require_as_many_rows(X: Table, Y: Table, owner: str) -> None:
     """Every context has its outcome."""
     contexts, outcomes = count_rows(X), count_rows(Y)
     if contexts != outcomes:
@@ -182,8 +192,18 @@ def require_as_many_rows(X: Any, Y: Any, owner: str) -> None:
     require_aligned(Y, X, owner, "Y")
 
 
+class Widths(Protocol):
+    """Sets of n contexts, as `mean_width` asks for them."""
+
+    @property
+    def loss(self) -> Loss: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice, /) -> Self: ...
+    def support(self, directions: Array, /) -> Array: ...
+
+
 def mean_width(
-    batch: Any, outcomes: Array, contexts: int = 64, count: int = 16
+    batch: Widths, outcomes: Array, contexts: int = 64, count: int = 16
 ) -> float:
     """Mean half-width of the sets over random directions, in deviations of the outcome.
 

@@ -91,3 +91,23 @@ def certificate_of(source: SetSource) -> Certificate | None:
     """
     certificate: Certificate | None = getattr(source, "certificate_", None)
     return certificate
+
+
+def budget_of(source: object) -> float | Mapping[Hashable, float] | None:
+    """The loss level of a source's sets; None if it has none, or is not calibrated.
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> budget_of(sl.LossSet(lambda X: X)) is None
+    True
+    """
+    budget: float | Mapping[Hashable, float] | None = getattr(source, "budget_", None)
+    return budget
+
+
+@runtime_checkable
+class PredictsSets(Protocol):
+    """What is asked of a source before it is calibrated: sets at contexts."""
+
+    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> Batch: ...

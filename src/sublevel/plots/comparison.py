@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,10 @@ from .axes import axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..evaluation import Comparison
 
-def comparison_table(comparison: Any, level: float = 0.95) -> pd.DataFrame:
+
+def comparison_table(comparison: Comparison, level: float = 0.95) -> pd.DataFrame:
     """Mean regret and violation rate of each policy, with intervals.
 
     Parameters
@@ -40,19 +42,19 @@ def comparison_table(comparison: Any, level: float = 0.95) -> pd.DataFrame:
     [2.0]
     """
     rows = {}
-    for name, found in comparison.evaluations.items():
-        regret = found.regret[np.isfinite(found.regret)]
+    for name, evaluation in comparison.evaluations.items():
+        regret = evaluation.regret[np.isfinite(evaluation.regret)]
         low, high = t_interval(regret, level)
         mean = float(regret.mean()) if regret.size else float("nan")
         rows[name] = {"regret": mean, "regret low": low, "regret high": high}
-        rows[name] |= {"violation": found.violation}
-        below, above = found.interval
+        rows[name] |= {"violation": evaluation.violation}
+        below, above = evaluation.interval
         rows[name] |= {"violation low": below, "violation high": above}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
 
 def plot_comparison(
-    comparison: Any, alpha: float | None = None, ax: Axes | None = None
+    comparison: Comparison, alpha: float | None = None, ax: Axes | None = None
 ) -> Axes:
     """Mean regret against violation rate, a cross of intervals for each policy.
 
@@ -101,7 +103,7 @@ def plot_comparison(
     return ax
 
 
-def _bars(row: Any, name: str) -> list[list[float]]:
+def _bars(row: pd.Series, name: str) -> list[list[float]]:
     """Lengths of the bars on both sides, never negative by rounding."""
     down = max(row[name] - row[f"{name} low"], 0.0)
     up = max(row[f"{name} high"] - row[name], 0.0)

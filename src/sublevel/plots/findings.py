@@ -1,8 +1,8 @@
-"""What `sl.diagnose` found, at a glance."""
+"""What `sl.diagnose` has to say, at a glance."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from .axes import axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..diagnose import Findings
 
-def plot_findings(findings: Any, ax: Axes | None = None) -> Axes:
+
+def plot_findings(findings: Findings, ax: Axes | None = None) -> Axes:
     """How far residuals are from what strong assertions need, in standard errors.
 
     A bar beyond the line is more than chance. What was not looked at has no bar. The

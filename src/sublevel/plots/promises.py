@@ -6,6 +6,7 @@ from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.stats import binomtest
 
@@ -17,6 +18,9 @@ from .axes import axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..loss_set import LossSet
+    from ..predictions import Table
+
 #: Share of calibration draws whose coverage lies in the grey band.
 BAND = 0.99
 #: Levels drawn when none are given: dense where decisions are taken.
@@ -24,7 +28,7 @@ ALPHAS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
 def calibration_table(
-    sets: Any, X_test: Any, Y_test: Any, alphas: Any = None
+    sets: LossSet, X_test: Table, Y_test: Table, alphas: npt.ArrayLike | None = None
 ) -> pd.DataFrame:
     """Coverage that a calibrated `LossSet` realises on test data, level by level.
 
@@ -78,7 +82,11 @@ def calibration_table(
 
 
 def calibration_curve(
-    sets: Any, X_test: Any, Y_test: Any, alphas: Any = None, ax: Axes | None = None
+    sets: LossSet,
+    X_test: Table,
+    Y_test: Table,
+    alphas: npt.ArrayLike | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Nominal level against the coverage realised on test data, with intervals.
 
@@ -132,7 +140,7 @@ def calibration_curve(
     return ax
 
 
-def budget_table(sets: Any, alphas: Any = None) -> pd.DataFrame:
+def budget_table(sets: LossSet, alphas: npt.ArrayLike | None = None) -> pd.DataFrame:
     """Budget that each level costs, under the marginal and the PAC promise.
 
     Parameters
@@ -175,7 +183,9 @@ def budget_table(sets: Any, alphas: Any = None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def budget_curve(sets: Any, alphas: Any = None, ax: Axes | None = None) -> Axes:
+def budget_curve(
+    sets: LossSet, alphas: npt.ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
     """Budget against alpha, marginal and PAC, with the region of infinite budgets.
 
     Parameters
@@ -214,7 +224,7 @@ def budget_curve(sets: Any, alphas: Any = None, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _levels(owner: str, alphas: Any) -> list[float]:
+def _levels(owner: str, alphas: npt.ArrayLike | None) -> list[float]:
     """The levels asked for, or the usual ones, each strictly between 0 and 1."""
     levels = as_vector(owner, "alphas", ALPHAS if alphas is None else alphas).tolist()
     for level in levels:
@@ -222,8 +232,8 @@ def _levels(owner: str, alphas: Any) -> list[float]:
     return [float(level) for level in levels]
 
 
-def _scores(sets: Any, owner: str) -> Array:
-    scores = getattr(sets, "scores_", None)
+def _scores(sets: LossSet, owner: str) -> Array:
+    scores = vars(sets).get("scores_")
     if scores is None:
         raise NotCalibrated(
             f"{owner}(sets=...) must be a calibrated LossSet, got one without "
@@ -240,7 +250,7 @@ def _band(certificate: Certificate) -> dict[str, float]:
     return {"band_low": 1 - high, "band_high": 1 - low}
 
 
-def _own_scores(sets: Any, owner: str) -> None:
+def _own_scores(sets: LossSet, owner: str) -> None:
     """Marginal and PAC speak of the scores of one model, all of one law."""
     if isinstance(sets.guarantee_, Marginal | PAC):
         return
@@ -252,7 +262,7 @@ def _own_scores(sets: Any, owner: str) -> None:
     )
 
 
-def _one_budget(sets: Any, owner: str) -> OrderStatistic:
+def _one_budget(sets: LossSet, owner: str) -> OrderStatistic:
     guarantee = sets.guarantee_
     if not isinstance(guarantee, OrderStatistic):
         raise InvalidParameter(

@@ -1,15 +1,20 @@
 """From a trained model to a checked prediction, and from outcomes to vectors."""
 
+from .abilities import Model, can, is_fitted, is_torch_module, name_of
 from .adapters import Needs, predict, predict_point
 from .classes import align, outcomes_of, stack, unseen_components
-from .models import ModelBlocks, SharedModel, as_model, is_fitted, is_torch_module
+from .models import ModelBlocks, SharedModel, as_model
 from .outcomes import Labels, Numbers, Outcomes, numbers_of
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from .tables import (
+    Column,
     Table,
     column_names,
     count_rows,
     frame_columns,
+    index_of,
+    is_frame,
+    is_sparse,
     require_aligned,
     split_columns,
     take_rows,
@@ -17,9 +22,11 @@ from .tables import (
 
 __all__ = [
     "AnyPrediction",
+    "Column",
     "JointPrediction",
     "LabelPrediction",
     "Labels",
+    "Model",
     "ModelBlocks",
     "Needs",
     "Numbers",
@@ -29,11 +36,16 @@ __all__ = [
     "Table",
     "align",
     "as_model",
+    "can",
     "column_names",
     "count_rows",
     "frame_columns",
+    "index_of",
     "is_fitted",
+    "is_frame",
+    "is_sparse",
     "is_torch_module",
+    "name_of",
     "numbers_of",
     "outcomes_of",
     "predict",

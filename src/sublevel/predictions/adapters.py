@@ -8,25 +8,44 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter
+from .abilities import (
+    Model,
+    can,
+    chosen_by,
+    classes_of,
+    is_torch_module,
+    last_step,
+    margins_asked_for,
+    name_of,
+    predicts,
+)
 from .classes import outcomes_of
-from .models import ModelBlocks, is_torch_module
+from .models import ModelBlocks
 from .outcomes import Labels
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
-from .tables import count_rows, require_aligned, take_rows
+from .tables import (
+    Column,
+    Table,
+    count_rows,
+    index_of,
+    is_frame,
+    require_aligned,
+    take_rows,
+)
 
 #: What a loss asks of a model: "location", "spread" (location and standard deviation),
 #: "labels" (class probabilities or margins), or a tuple of these, one a block.
 Needs = str | tuple["Needs", ...]
 
 
-def predict(model: Any, X: Any, needs: Needs) -> AnyPrediction:
+def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
     """The model's prediction at every row of X, checked for shape and finiteness.
 
     Examples
@@ -39,12 +58,12 @@ def predict(model: Any, X: Any, needs: Needs) -> AnyPrediction:
         return _joint(model, X, needs)
     if isinstance(model, ModelBlocks):
         return _side_by_side([predict(part, X, needs) for part in model.parts])
-    found = _ask(model, X, needs)
-    _check(found, model, X, needs)
-    return found
+    prediction = _ask(model, X, needs)
+    _check(prediction, model, X, needs)
+    return prediction
 
 
-def _joint(model: Any, X: Any, needs: tuple[Needs, ...]) -> JointPrediction:
+def _joint(model: Model, X: Table, needs: tuple[Needs, ...]) -> JointPrediction:
     if not isinstance(model, ModelBlocks) or len(model.parts) != len(needs):
         count = len(model.parts) if isinstance(model, ModelBlocks) else 1
         raise InvalidParameter(
@@ -72,21 +91,21 @@ def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
     return Prediction(location, np.concatenate(scales, axis=1))
 
 
-def _ask(model: Any, X: Any, needs: str) -> AnyPrediction:
+def _ask(model: Model, X: Table, needs: str) -> AnyPrediction:
     if is_torch_module(model):
         return _read(_run_torch(model, X), model, X, needs)
-    if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
+    if isinstance(model, type) or not (predicts(model) or callable(model)):
         raise InvalidParameter(
             f"A model must be an estimator, a torch module or a function, got "
             f"{briefly(model)}, which cannot predict."
         )
-    if not hasattr(model, "predict"):
-        return _read(model(X), model, X, needs)
+    if not predicts(model):
+        return _read(cast(Any, model)(X), model, X, needs)
     if needs == "labels":
         return _labels(model, X)
     if is_classifier(model):
         raise InvalidParameter(
-            f"A regression loss needs a regressor, got {_name(model)}, a classifier. "
+            f"A regression loss needs a regressor, got {name_of(model)}, a classifier. "
             "Use loss='cross_entropy', 'hinge' or 'zero_one'."
         )
     if needs == "spread":
@@ -94,33 +113,32 @@ def _ask(model: Any, X: Any, needs: str) -> AnyPrediction:
     return _read(model.predict(X), model, X, needs)
 
 
-def _labels(model: Any, X: Any) -> LabelPrediction:
-    if hasattr(model, "predict_proba"):
-        found = model.predict_proba(X)
-        blocks = found if isinstance(found, list) else [found]
+def _labels(model: Any, X: Table) -> LabelPrediction:
+    if can(model, "predict_proba"):
+        given = model.predict_proba(X)
+        blocks = given if isinstance(given, list) else [given]
         return LabelPrediction(tuple(_numbers(block, model, X) for block in blocks))
-    if hasattr(model, "decision_function"):
+    if can(model, "decision_function"):
         return LabelPrediction(None, (class_margins(model, X),))
     raise InvalidParameter(
         f"A label loss needs a classifier with predict_proba or decision_function, "
-        f"got {_name(model)}."
+        f"got {name_of(model)}."
     )
 
 
-def _with_spread(model: Any) -> Callable[[Any], Any]:
+def _with_spread(model: Model) -> Callable[[Table], Any]:
     """The model's way to predict location and spread together."""
-    inner = getattr(model, "best_estimator_", model)
-    last = inner[-1] if hasattr(inner, "named_steps") else inner
-    if "return_std" in inspect.signature(last.predict).parameters:
+    inner = chosen_by(model)
+    if "return_std" in inspect.signature(last_step(inner).predict).parameters:
         return lambda X: inner.predict(X, return_std=True)
     raise InvalidParameter(
-        f"This loss needs a predicted spread, and {_name(model)} has no "
+        f"This loss needs a predicted spread, and {name_of(model)} has no "
         "predict(X, return_std=True). Use a model that has it, a callable that "
         "returns (location, scale), or loss='squared'."
     )
 
 
-def _run_torch(module: Any, X: Any) -> Any:
+def _run_torch(module: Any, X: Table) -> Any:
     torch = sys.modules["torch"]
     like = next(iter(module.parameters()), torch.empty(0))
     raw = X if torch.is_tensor(X) else np.array(X)
@@ -128,42 +146,45 @@ def _run_torch(module: Any, X: Any) -> Any:
     module.eval()
     try:
         with torch.no_grad():
-            found = module(torch.as_tensor(raw, dtype=like.dtype, device=like.device))
+            given = module(torch.as_tensor(raw, dtype=like.dtype, device=like.device))
     finally:
         module.train(training)
-    if isinstance(found, tuple):
-        return tuple(part.cpu().numpy() for part in found)
-    return found.cpu().numpy()
+    if isinstance(given, tuple):
+        return tuple(part.cpu().numpy() for part in given)
+    return given.cpu().numpy()
 
 
-def _read(found: Any, model: Any, X: Any, needs: str) -> AnyPrediction:
+def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
     """What a callable, a torch module or `predict` returned."""
-    if isinstance(found, Prediction | LabelPrediction | JointPrediction):
-        return found
+    if isinstance(given, Prediction | LabelPrediction | JointPrediction):
+        return given
     if needs == "labels":
-        blocks = found if isinstance(found, tuple | list) else (found,)
+        blocks = given if isinstance(given, tuple | list) else (given,)
         return LabelPrediction(tuple(_numbers(block, model, X) for block in blocks))
-    if isinstance(found, tuple) and len(found) == 2:
-        return _pair(found, model, X)
+    if isinstance(given, tuple) and len(given) == 2:
+        return _pair(given, model, X)
     if needs == "spread":
         raise InvalidParameter(
-            f"This loss needs a predicted spread: {_name(model)} must return a pair "
+            f"This loss needs a predicted spread: {name_of(model)} must return a pair "
             "(location, scale), got one array."
         )
-    return _located(_columns(found, model, X), None, model, X)
+    return _located(_columns(given, model, X), None, model, X)
 
 
-def _pair(found: Any, model: Any, X: Any) -> Prediction:
+def _pair(given: object, model: Model, X: Table) -> Prediction:
     """A location and a spread."""
-    if not isinstance(found, tuple | list) or len(found) != 2:
+    if not isinstance(given, tuple | list) or len(given) != 2:
         raise InvalidParameter(
-            f"{_name(model)} must give a pair (location, scale), got {briefly(found)}."
+            f"{name_of(model)} must give a pair (location, scale), got "
+            f"{briefly(given)}."
         )
-    location, scale = (_columns(part, model, X) for part in found)
+    location, scale = (_columns(part, model, X) for part in given)
     return _located(location, scale, model, X)
 
 
-def _located(location: Array, scale: Array | None, model: Any, X: Any) -> Prediction:
+def _located(
+    location: Array, scale: Array | None, model: Model, X: Table
+) -> Prediction:
     """The same as a Prediction, if there is a row for each of X."""
     rows = count_rows(X)
     for part, what in ((location, "predictions"), (scale, "spreads")):
@@ -171,90 +192,85 @@ def _located(location: Array, scale: Array | None, model: Any, X: Any) -> Predic
             _check_array(part, rows, model, what)
     if scale is not None and scale.shape != location.shape:
         raise InvalidParameter(
-            f"{_name(model)} must give one spread a component, got shape "
+            f"{name_of(model)} must give one spread a component, got shape "
             f"{scale.shape} for predictions of shape {location.shape}."
         )
     return Prediction(location, scale)
 
 
-def _numbers(values: Any, model: Any, X: Any) -> Array:
+def _numbers(values: Table, model: Model, X: Table) -> Array:
     """What a model gave, as numbers in the order of the rows of X."""
-    owner, what = _name(model), "its prediction"
+    owner, what = name_of(model), "its prediction"
     require_aligned(values, X, owner, what)
-    own = hasattr(values, "iloc") and not values.index.equals(getattr(X, "index", None))
-    if own:
+    if is_frame(values) and not values.index.equals(index_of(X)):
         # Rows that the model has numbered itself.
         require_aligned(values, values.reset_index(drop=True), owner, what)
-    return as_numbers(_name(model), "prediction", values)
+    return as_numbers(owner, "prediction", values)
 
 
-def _columns(values: Any, model: Any, X: Any) -> Array:
+def _columns(values: Table, model: Model, X: Table) -> Array:
     array = _numbers(values, model, X)
     return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
-def _check(found: AnyPrediction, model: Any, X: Any, needs: str) -> None:
+def _check(prediction: AnyPrediction, model: Model, X: Table, needs: str) -> None:
     rows = count_rows(X)
-    if isinstance(found, LabelPrediction):
-        for block in found.values:
+    if isinstance(prediction, LabelPrediction):
+        for block in prediction.values:
             _check_array(block, rows, model, "predictions")
-        for block in found.probabilities or ():
+        for block in prediction.probabilities or ():
             _check_probabilities(block, model)
-    elif isinstance(found, Prediction):
-        _check_array(found.location, rows, model, "predictions")
-        if found.scale is not None:
-            _check_array(found.scale, rows, model, "spreads")
-            _check_spread(found, model)
-    if isinstance(found, LabelPrediction) != (needs == "labels"):
+    elif isinstance(prediction, Prediction):
+        _check_array(prediction.location, rows, model, "predictions")
+        if prediction.scale is not None:
+            _check_array(prediction.scale, rows, model, "spreads")
+            _check_spread(prediction.scale, model)
+    if isinstance(prediction, LabelPrediction) != (needs == "labels"):
         raise InvalidParameter(
-            f"The loss needs {needs}, and {_name(model)} returned a "
-            f"{type(found).__name__}."
+            f"The loss needs {needs}, and {name_of(model)} returned a "
+            f"{type(prediction).__name__}."
         )
 
 
-def _check_array(values: Array, rows: int, model: Any, what: str) -> None:
+def _check_array(values: Array, rows: int, model: Model, what: str) -> None:
     if values.ndim != 2 or len(values) != rows:
         raise InvalidParameter(
-            f"{_name(model)} must give {what} of shape ({rows}, m) for {rows} rows of "
-            f"X, got shape {values.shape}."
+            f"{name_of(model)} must give {what} of shape ({rows}, m) for {rows} rows "
+            f"of X, got shape {values.shape}."
         )
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values).all(axis=1)))
         raise InvalidParameter(
-            f"{_name(model)} must give finite {what}, got {values[row]} for row {row} "
-            "of X. Check that row."
+            f"{name_of(model)} must give finite {what}, got {values[row]} for row "
+            f"{row} of X. Check that row."
         )
 
 
-def _check_probabilities(block: Array, model: Any) -> None:
+def _check_probabilities(block: Array, model: Model) -> None:
     wrong = (block < -1e-9).any(axis=1) | (np.abs(block.sum(axis=1) - 1) > 1e-4)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidParameter(
-            f"{_name(model)} must give class probabilities that are at least 0 and "
+            f"{name_of(model)} must give class probabilities that are at least 0 and "
             f"sum to 1, got {block[row]} for row {row}. If these are logits, end the "
             "model with a softmax."
         )
 
 
-def _check_spread(found: Prediction, model: Any) -> None:
-    if (found.scale <= 0).any():
-        row = int(np.argmax((found.scale <= 0).any(axis=1)))
+def _check_spread(scale: Array, model: Model) -> None:
+    if (scale <= 0).any():
+        row = int(np.argmax((scale <= 0).any(axis=1)))
         raise InvalidParameter(
-            f"{_name(model)} must give positive spreads, got {found.scale[row]} for "
+            f"{name_of(model)} must give positive spreads, got {scale[row]} for "
             f"row {row} of X. Put a floor under the spread, or add a noise term."
         )
-
-
-def _name(model: Any) -> str:
-    return getattr(model, "__name__", None) or type(model).__name__
 
 
 #: Rows on which margins are compared with the labels predicted.
 FEWEST_COMPARED, MOST_COMPARED = 10, 100
 
 
-def class_margins(model: Any, X: Any) -> Array:
+def class_margins(model: Any, X: Table) -> Array:
     """The model's decision values, shape (n, number of classes).
 
     Examples
@@ -264,12 +280,12 @@ def class_margins(model: Any, X: Any) -> Array:
     >>> class_margins(LinearSVC().fit(X, y), X).shape
     (4, 2)
     """
-    margin = _numbers(model.decision_function(X), model, X)
+    margin = _numbers(cast(Any, model).decision_function(X), model, X)
     if margin.ndim == 1:
         # Two classes: the pair (-f/2, f/2) has difference f, the usual margin.
         return np.stack([-margin / 2, margin / 2], axis=1)
-    classes = getattr(model, "classes_", None)
-    if classes is not None and _is_pairwise(model, X, margin, np.asarray(classes)):
+    classes = classes_of(model)[0] if classes_of(model) else None
+    if classes is not None and _is_pairwise(model, X, margin, classes):
         raise InvalidParameter(
             f"{type(model).__name__}.decision_function(X) must give one margin a "
             f"class, got {margin.shape[1]} margins of pairs for {len(classes)} "
@@ -278,32 +294,25 @@ def class_margins(model: Any, X: Any) -> Array:
     return margin
 
 
-def _is_pairwise(model: Any, X: Any, margin: Array, classes: Any) -> bool:
+def _is_pairwise(model: Model, X: Table, margin: Array, classes: Column) -> bool:
     """Whether the margins compare pairs of classes, as one-versus-one does."""
     if margin.shape[1] != len(classes):
         return True
     if len(classes) != 3:
         return False
     # Three classes make three pairs: the shapes agree and only the meaning differs.
-    if _shape_asked_for(model) == "ovo":
+    if margins_asked_for(model) == "ovo":
         return True
     n = min(count_rows(X), MOST_COMPARED)
     if n < FEWEST_COMPARED:
         return False
-    predicted = np.asarray(model.predict(take_rows(X, np.arange(n))))
+    predicted = np.asarray(cast(Any, model).predict(take_rows(X, np.arange(n))))
     top = classes[np.argmax(margin[:n], axis=1)]
     # Votes of pairs can tie, so a few rows may differ for honest margins too.
     return bool(np.mean(top == predicted) < 0.5)
 
 
-def _shape_asked_for(model: Any) -> Any:
-    """`decision_function_shape` of the classifier inside searches and pipelines."""
-    inner = getattr(model, "best_estimator_", getattr(model, "estimator", model))
-    last = inner[-1] if hasattr(inner, "named_steps") else inner
-    return getattr(last, "decision_function_shape", None)
-
-
-def predict_point(model: Any, X: Any, needs: Needs) -> Any:
+def predict_point(model: Model, X: Table, needs: Needs) -> Any:
     """What `model.predict` says, or would say: numbers, or the likeliest labels.
 
     Returns
@@ -315,18 +324,18 @@ def predict_point(model: Any, X: Any, needs: Needs) -> Any:
     >>> predict_point(lambda X: np.full((len(X), 2), [0.3, 0.7]), np.ones(2), "labels")
     array([1, 1])
     """
-    own = hasattr(model, "predict") and not is_torch_module(model)
-    if own and not isinstance(model, ModelBlocks):
+    blocks = isinstance(model, ModelBlocks)
+    if predicts(model) and not is_torch_module(model) and not blocks:
         return model.predict(X)
-    said = predict(model, X, needs)
+    prediction = predict(model, X, needs)
     columns, start = [], 0
-    for block in outcomes_of(model, said).blocks:
-        part = said.point[:, start : start + block.width]
+    for block in outcomes_of(model, prediction).blocks:
+        part = prediction.point[:, start : start + block.width]
         start += block.width
         if isinstance(block, Labels):
             part = block.classes[np.argmax(part, axis=1)][:, None]
         columns.append(part)
     kinds = {column.dtype.kind for column in columns}
     wide = [column.astype(object) for column in columns] if len(kinds) > 1 else columns
-    found = np.concatenate(wide, axis=1)
-    return found[:, 0] if found.shape[1] == 1 else found
+    points = np.concatenate(wide, axis=1)
+    return points[:, 0] if points.shape[1] == 1 else points

@@ -6,18 +6,21 @@ same outcome vector.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from .abilities import Model, classes_of
 from .models import ModelBlocks, SharedModel
-from .outcomes import Labels, Numbers, Outcomes
+from .outcomes import Block, Labels, Numbers, Outcomes
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+from .tables import Column
 
 
-def outcomes_of(model: Any, prediction: AnyPrediction) -> Outcomes:
+def outcomes_of(model: Model, prediction: AnyPrediction) -> Outcomes:
     """The columns of Y that go with a model's prediction.
 
     Classes come from the model's `classes_`; a model without (a torch module, a
@@ -31,33 +34,34 @@ def outcomes_of(model: Any, prediction: AnyPrediction) -> Outcomes:
     (Numbers(width=3),)
     """
     if isinstance(prediction, JointPrediction):
-        pairs = zip(model.parts, prediction.parts, strict=True)
-        found = [outcomes_of(part, said).blocks for part, said in pairs]
-        return Outcomes(tuple(block for blocks in found for block in blocks))
+        models = model.parts if isinstance(model, ModelBlocks) else [model]
+        pairs = zip(models, prediction.parts, strict=True)
+        parts = [outcomes_of(*pair).blocks for pair in pairs]
+        return Outcomes(tuple(block for blocks in parts for block in blocks))
     if isinstance(prediction, LabelPrediction):
         sizes = [block.shape[-1] for block in prediction.values]
         return Outcomes(tuple(map(Labels, _classes(model, sizes))))
     return Outcomes((Numbers(prediction.width),))
 
 
-def _classes(model: Any, sizes: list[int]) -> list[Any]:
+def _classes(model: Model, sizes: list[int]) -> list[Column]:
     """The classes of each block, given how many there are of them."""
     if isinstance(model, ModelBlocks):
         ends = np.cumsum(_block_counts(model, len(sizes)))
         pieces = np.split(np.array(sizes), ends[:-1])
         pairs = zip(model.parts, pieces, strict=True)
         return [c for part, piece in pairs for c in _classes(part, piece.tolist())]
-    known = _known_classes(model) or [np.arange(size) for size in sizes]
-    if isinstance(model, SharedModel) and len(known) == 1:
-        # Fitted elsewhere, it has not been told how many components there are.
-        known = known * len(sizes)
-    if [len(classes) for classes in known] != sizes:
+    named = classes_of(model) or [np.arange(size) for size in sizes]
+    if isinstance(model, SharedModel) and len(named) == 1:
+        # Fitted elsewhere, it has not seen how many components there are.
+        named = named * len(sizes)
+    if [len(classes) for classes in named] != sizes:
         raise InvalidParameter(
             f"{type(model).__name__} must predict as many classes as its classes_ "
-            f"name, got {sizes} predicted and {[len(c) for c in known]} named, block "
+            f"name, got {sizes} predicted and {[len(c) for c in named]} named, block "
             "by block."
         )
-    return known
+    return named
 
 
 def _block_counts(model: ModelBlocks, total: int) -> list[int]:
@@ -68,35 +72,27 @@ def _block_counts(model: ModelBlocks, total: int) -> list[int]:
     if len(unsure) == 1 or left == len(unsure):
         share = left if len(unsure) == 1 else 1
         counts = [share if count is None else count for count in counts]
-    found = [count for count in counts if count is not None]
-    if len(found) < len(counts) or sum(found) != total or min(found) < 1:
+    settled = [count for count in counts if count is not None]
+    if len(settled) < len(counts) or sum(settled) != total or min(settled) < 1:
         raise InvalidParameter(
             f"ModelBlocks(widths=...) must say how many of the {total} labels each of "
             f"the {len(model.parts)} models predicts, got {model.widths}."
         )
-    return found
+    return settled
 
 
 def _counts(model: ModelBlocks) -> list[int | None]:
     return list(model.widths or map(_count, model.parts))
 
 
-def _count(model: Any) -> int | None:
+def _count(model: Model) -> int | None:
     """How many labels the model predicts, where it says so."""
     if isinstance(model, SharedModel):
-        return getattr(model, "n_components_", None)
+        return model.count
     if isinstance(model, ModelBlocks):
         counts = [count for count in _counts(model) if count is not None]
         return sum(counts) if len(counts) == len(model.parts) else None
-    return len(_known_classes(model)) or None
-
-
-def _known_classes(model: Any) -> list[Any]:
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        return []
-    several = isinstance(classes, list | tuple) and all(np.ndim(c) for c in classes)
-    return [np.asarray(c) for c in classes] if several else [np.asarray(classes)]
+    return len(classes_of(model)) or None
 
 
 #: How far below a row's least margin a class lies that the model never saw. Minus
@@ -104,20 +100,20 @@ def _known_classes(model: Any) -> list[Any]:
 UNSEEN_MARGIN = 1e6
 
 
-def align(piece: AnyPrediction, known: Outcomes, wanted: Outcomes) -> AnyPrediction:
+def align(piece: AnyPrediction, own: Outcomes, wanted: Outcomes) -> AnyPrediction:
     """The prediction over all classes wanted: probability 0, or a margin far below
     the others, for those the model does not know.
 
     Examples
     --------
-    >>> known = Outcomes((Labels(np.array(["a", "c"])),))
+    >>> own = Outcomes((Labels(np.array(["a", "c"])),))
     >>> wanted = Outcomes((Labels(np.array(["a", "b", "c"])),))
-    >>> align(LabelPrediction((np.array([[0.4, 0.6]]),)), known, wanted).probabilities
+    >>> align(LabelPrediction((np.array([[0.4, 0.6]]),)), own, wanted).probabilities
     (array([[0.4, 0. , 0.6]]),)
     """
-    if known.blocks is wanted.blocks:
+    if own.blocks is wanted.blocks:
         return piece
-    pairs: list[Any] = list(zip(known.blocks, wanted.blocks, strict=True))
+    pairs = list(zip(own.blocks, wanted.blocks, strict=True))
     if isinstance(piece, JointPrediction):
         parts = []
         for part in piece.parts:
@@ -125,30 +121,29 @@ def align(piece: AnyPrediction, known: Outcomes, wanted: Outcomes) -> AnyPredict
             mine, pairs = pairs[:count], pairs[count:]
             parts.append(_widen(part, mine))
         return JointPrediction(tuple(parts))
-    widened: AnyPrediction = _widen(piece, pairs)
-    return widened
+    return _widen(piece, pairs)
 
 
-def unseen_components(known: Outcomes, wanted: Outcomes) -> Array:
+def unseen_components(own: Outcomes, wanted: Outcomes) -> Array:
     """1 at the components that stand for a class the model does not know, else 0.
 
     Examples
     --------
-    >>> known = Outcomes((Labels(np.array(["a", "c"])),))
-    >>> unseen_components(known, Outcomes((Labels(np.array(["a", "b", "c"])),)))
+    >>> own = Outcomes((Labels(np.array(["a", "c"])),))
+    >>> unseen_components(own, Outcomes((Labels(np.array(["a", "b", "c"])),)))
     array([0., 1., 0.])
     """
-    found = []
-    for mine, all_ in zip(known.blocks, wanted.blocks, strict=True):
+    blocks = []
+    for mine, all_ in zip(own.blocks, wanted.blocks, strict=True):
         unseen = np.zeros(all_.width)
         if isinstance(mine, Labels) and isinstance(all_, Labels):
             unseen[:] = 1.0
             unseen[_positions(mine, all_)] = 0.0
-        found.append(unseen)
-    return np.concatenate(found)
+        blocks.append(unseen)
+    return np.concatenate(blocks)
 
 
-def stack(pieces: list[Any]) -> AnyPrediction:
+def stack(pieces: Sequence[Any]) -> AnyPrediction:
     """Batches one below the other."""
     first = pieces[0]
     if isinstance(first, JointPrediction):
@@ -165,7 +160,7 @@ def stack(pieces: list[Any]) -> AnyPrediction:
     return Prediction(np.concatenate([piece.location for piece in pieces]), scale)
 
 
-def _widen(piece: Any, pairs: list[Any]) -> Any:
+def _widen(piece: AnyPrediction, pairs: list[tuple[Block, Block]]) -> AnyPrediction:
     if not isinstance(piece, LabelPrediction):
         return piece
     blocks = []
@@ -178,7 +173,10 @@ def _widen(piece: Any, pairs: list[Any]) -> Any:
     return _like(piece, blocks)
 
 
-def _positions(mine: Labels, all_: Labels) -> list[int]:
+def _positions(mine: Block, all_: Block) -> list[int]:
+    """Where the classes of one block stand among those of another."""
+    if not (isinstance(mine, Labels) and isinstance(all_, Labels)):
+        return list(range(all_.width))
     position = {label: k for k, label in enumerate(all_.classes.tolist())}
     return [position[label] for label in mine.classes.tolist()]
 

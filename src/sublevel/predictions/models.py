@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Array, briefly, is_whole
 from ..errors import InvalidParameter
+from .abilities import Model, can, is_fitted, predicts
 from .outcomes import numbers_of
-from .tables import split_columns
+from .tables import Table, split_columns
 
 
 class ModelBlocks(BaseEstimator):  # type: ignore[misc]
@@ -36,16 +37,18 @@ class ModelBlocks(BaseEstimator):  # type: ignore[misc]
     2
     """
 
-    def __init__(self, models: list[Any], widths: list[int] | None = None) -> None:
+    def __init__(
+        self, models: Sequence[object], widths: list[int] | None = None
+    ) -> None:
         self.models = models
         self.widths = widths
 
     @property
     def parts(self) -> list[Any]:
         """The models that predict: the fitted copies, or those given."""
-        return list(getattr(self, "models_", self.models))
+        return list(vars(self).get("models_", self.models))
 
-    def fit(self, X: Any, Y: Any) -> ModelBlocks:
+    def fit(self, X: Table, Y: Table) -> ModelBlocks:
         """Fit every model that is not fitted yet, on its own columns of Y."""
         columns = split_columns(Y)
         if all(is_fitted(model) for model in self.models):
@@ -62,7 +65,7 @@ class ModelBlocks(BaseEstimator):  # type: ignore[misc]
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "models_") or all(map(is_fitted, self.models))
+        return "models_" in vars(self) or all(map(is_fitted, self.models))
 
     def _widths(self, columns: int) -> list[int]:
         widths = self.widths or [1] * len(self.models)
@@ -76,11 +79,8 @@ class ModelBlocks(BaseEstimator):  # type: ignore[misc]
         return list(widths)
 
 
-def _inner_has(name: str) -> Any:
-    def check(shared: SharedModel) -> bool:
-        return hasattr(getattr(shared, "model_", shared.model), name)
-
-    return check
+def _inner_can(method: str) -> Callable[[SharedModel], bool]:
+    return lambda shared: can(shared.inner, method)
 
 
 class SharedModel(BaseEstimator):  # type: ignore[misc]
@@ -104,10 +104,15 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
     (4, 3)
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         self.model = model
 
-    def fit(self, X: Any, Y: Any) -> SharedModel:
+    @property
+    def inner(self) -> Any:
+        """The model that predicts: the fitted copy, or the one given."""
+        return vars(self).get("model_", self.model)
+
+    def fit(self, X: Table, Y: Table) -> SharedModel:
         """Fit the model on all components at once; a fitted model is left alone."""
         rows, shape = self._flatten(X)
         _require_model(self.model, "SharedModel")
@@ -127,7 +132,7 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
         self.n_components_ = shape[1]
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Table, return_std: bool = False) -> Any:
         """Predictions of shape (n, m), and their spreads if asked."""
         rows, shape = self._flatten(X)
         if return_std:
@@ -135,8 +140,8 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
             return np.reshape(location, shape), np.reshape(scale, shape)
         return np.reshape(self._ready().predict(rows), shape)
 
-    @available_if(_inner_has("predict_proba"))
-    def predict_proba(self, X: Any) -> list[Array]:
+    @available_if(_inner_can("predict_proba"))
+    def predict_proba(self, X: Table) -> list[Array]:
         """Class probabilities: a list of m arrays of shape (n, K)."""
         rows, (n, m) = self._flatten(X)
         cube = np.reshape(self._ready().predict_proba(rows), (n, m, -1))
@@ -145,10 +150,15 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
     @property
     def classes_(self) -> Any:
         """The classes of each component's label."""
-        return [self._ready().classes_] * getattr(self, "n_components_", 1)
+        return [self._ready().classes_] * (self.count or 1)
+
+    @property
+    def count(self) -> int | None:
+        """How many components there are; None before it is told, in `fit`."""
+        return vars(self).get("n_components_")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_") or is_fitted(self.model)
+        return is_fitted(self.inner)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -157,11 +167,10 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _ready(self) -> Any:
-        model = getattr(self, "model_", self.model)
-        check_is_fitted(model)
-        return model
+        check_is_fitted(self.inner)
+        return self.inner
 
-    def _flatten(self, X: Any) -> tuple[Array, tuple[int, int]]:
+    def _flatten(self, X: Table) -> tuple[Array, tuple[int, int]]:
         array = np.asarray(X)
         if array.ndim != 3:
             raise InvalidParameter(
@@ -178,7 +187,7 @@ _RULE = (
 )
 
 
-def as_model(model: Any) -> Any:
+def as_model(model: object) -> Model:
     """A list of models becomes one; any other model is itself.
 
     Examples
@@ -187,61 +196,32 @@ def as_model(model: Any) -> Any:
     >>> as_model([LinearRegression(), LinearRegression()]).parts
     [LinearRegression(), LinearRegression()]
     """
-    found = ModelBlocks(list(model)) if isinstance(model, list | tuple) else model
-    if isinstance(found, ModelBlocks):
-        if not isinstance(found.models, list | tuple) or not found.parts:
-            raise InvalidParameter(f"{_RULE}, got {model!r}.")
-        for part in found.parts:
-            _require_model(part)
-    else:
-        _require_model(found)
-    return found
+    whole = ModelBlocks(list(model)) if isinstance(model, list | tuple) else model
+    if not isinstance(whole, ModelBlocks):
+        return _require_model(whole)
+    if not isinstance(whole.models, list | tuple) or not whole.parts:
+        raise InvalidParameter(f"{_RULE}, got {model!r}.")
+    for part in whole.parts:
+        _require_model(part)
+    return cast(Model, whole)
 
 
-def _require_model(model: Any, owner: str = "LossSet") -> None:
+def _require_model(model: object, owner: str = "LossSet") -> Model:
     rule = _RULE.replace("LossSet", owner)
     if isinstance(model, type):
         raise InvalidParameter(
             f"{rule}, got the class {model.__name__}. Say {model.__name__}()."
         )
-    if not (hasattr(model, "predict") or callable(model)):
+    if not (predicts(model) or callable(model)):
         raise InvalidParameter(
             f"{rule}, got {model!r}, which cannot predict. Say "
             "LossSet(LinearRegression()), for example."
         )
-    if not is_fitted(model) and not hasattr(model, "get_params"):
+    if not is_fitted(model) and not can(model, "get_params"):
         name = type(model).__name__
         raise InvalidParameter(
             f"{rule}, got {name}, which has fit but no get_params: it cannot be "
             "copied for training, nor asked whether it is trained. Train it, then "
             "pass its predict function: LossSet(model.predict)."
         )
-
-
-def is_fitted(model: Any) -> bool:
-    """Whether the model has been trained, or has nothing to train.
-
-    Anything without `fit` (a function) and any torch module is taken as ready;
-    otherwise scikit-learn's convention decides: what was learned has a name that ends
-    in an underscore. A Gaussian process that predicts from its prior counts as not
-    fitted.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> is_fitted(LinearRegression()), is_fitted(lambda X: X)
-    (False, True)
-    """
-    if not hasattr(model, "fit") or is_torch_module(model):
-        return True
-    if hasattr(model, "__sklearn_is_fitted__"):
-        return bool(model.__sklearn_is_fitted__())
-    # An object with slots has no __dict__.
-    learned = (name for name in getattr(model, "__dict__", ()) if name[:2] != "__")
-    return any(name.endswith("_") for name in learned)
-
-
-def is_torch_module(model: Any) -> bool:
-    """Whether the model is a torch module, without importing torch."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
+    return model

@@ -6,14 +6,16 @@ takes one column of labels and becomes a one-hot vector.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_numbers
 from ..errors import InvalidParameter, UnseenClass
-from .tables import frame_columns, split_columns
+from .tables import Column, Table, frame_columns, split_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +29,7 @@ class Numbers:
         """Columns of Y the block takes."""
         return self.width
 
-    def encode(self, columns: list[Any], owner: str) -> Array:
+    def encode(self, columns: list[Column], owner: str) -> Array:
         """The columns as floats, shape (n, width)."""
         vectors = np.stack([numbers_of(column, owner) for column in columns], axis=1)
         missing = np.isnan(vectors).any(axis=1)
@@ -44,7 +46,7 @@ class Numbers:
 class Labels:
     """A block that is one of `classes`, encoded one-hot."""
 
-    classes: np.ndarray[Any, Any]
+    classes: Column
     columns: int = 1
 
     @property
@@ -52,7 +54,7 @@ class Labels:
         """Components of the one-hot vector."""
         return len(self.classes)
 
-    def encode(self, columns: list[Any], owner: str) -> Array:
+    def encode(self, columns: list[Column], owner: str) -> Array:
         """One-hot rows, shape (n, number of classes)."""
         # True is 1 to Python: a label is itself only if it is of the same kind.
         position = {
@@ -70,7 +72,7 @@ class Labels:
         """Names of the components: column=class."""
         return [f"{columns[0]}={label}" for label in self.classes.tolist()]
 
-    def _refuse(self, label: Any, row: int, owner: str) -> None:
+    def _refuse(self, label: str | float, row: int, owner: str) -> None:
         import pandas as pd
 
         if pd.isna(label):
@@ -83,6 +85,9 @@ class Labels:
         )
 
 
+Block: TypeAlias = Numbers | Labels
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """How the columns of Y map to the outcome vector.
@@ -90,7 +95,7 @@ class Outcomes:
     Parameters
     ----------
     blocks : numbers and labels, in the order of Y's columns
-    column_names : names Y's columns have if Y is a DataFrame; None if not known
+    column_names : names Y's columns have if Y is a DataFrame; None if they have none
 
     Examples
     --------
@@ -100,7 +105,7 @@ class Outcomes:
            [2.5, 1. , 0. ]])
     """
 
-    blocks: tuple[Numbers | Labels, ...]
+    blocks: tuple[Block, ...]
     column_names: tuple[str, ...] | None = None
 
     @property
@@ -113,7 +118,7 @@ class Outcomes:
         """Components of the outcome vector."""
         return sum(block.width for block in self.blocks)
 
-    def encode(self, Y: Any, owner: str = "Y") -> Array:
+    def encode(self, Y: Table, owner: str = "Y") -> Array:
         """Outcome vectors of shape (n, width) from Y of shape (n,) or (n, columns)."""
         columns = split_columns(Y)
         if len(columns) != self.columns:
@@ -131,24 +136,25 @@ class Outcomes:
 
     def names(self, column_names: list[str]) -> tuple[str, ...]:
         """Names of the components of the outcome vector."""
-        found, start = [], 0
+        names: list[str] = []
+        start = 0
         for block in self.blocks:
-            found += block.names(column_names[start : start + block.columns])
+            names += block.names(column_names[start : start + block.columns])
             start += block.columns
-        return tuple(found)
+        return tuple(names)
 
-    def _check_names(self, Y: Any, owner: str) -> None:
+    def _check_names(self, Y: Table, owner: str) -> None:
         """Columns in another order would be taken for each other."""
-        given, known = frame_columns(Y), self.column_names
-        if given is None or known is None or given == known:
+        given, own = frame_columns(Y), self.column_names
+        if given is None or own is None or given == own:
             return
         raise InvalidParameter(
-            f"{owner}: Y must have the columns {list(known)} in this order, as in "
-            f"training or calibration, got {list(given)}. Say Y[{list(known)}]."
+            f"{owner}: Y must have the columns {list(own)} in this order, as in "
+            f"training or calibration, got {list(given)}. Say Y[{list(own)}]."
         )
 
 
-def _code(position: dict[Any, int], label: Any) -> int:
+def _code(position: dict[tuple[bool, Hashable], int], label: Hashable) -> int:
     """Which class a label is; -1 for none of them."""
     try:
         return position.get((isinstance(label, bool), label), -1)
@@ -156,7 +162,7 @@ def _code(position: dict[Any, int], label: Any) -> int:
         return -1
 
 
-def numbers_of(column: Any, owner: str) -> Array:
+def numbers_of(column: npt.ArrayLike, owner: str) -> Array:
     """A column of Y as floats, NaN where an outcome is missing.
 
     Examples

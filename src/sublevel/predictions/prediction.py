@@ -7,13 +7,17 @@ indexing a batch gives the value of one context or of a smaller batch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter
+
+#: Which rows of a batch: one, or some of them.
+Rows: TypeAlias = int | slice | npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class Prediction:
     def __len__(self) -> int:
         return len(self.location)
 
-    def __getitem__(self, rows: Any) -> Prediction:
+    def __getitem__(self, rows: Rows) -> Prediction:
         scale = None if self.scale is None else self.scale[rows]
         return Prediction(self.location[rows], scale)
 
@@ -89,8 +93,8 @@ class LabelPrediction:
     margins: tuple[Array, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("probabilities", "margins"):
-            given = getattr(self, name)
+        both = ("probabilities", self.probabilities), ("margins", self.margins)
+        for name, given in both:
             if given is not None:
                 object.__setattr__(self, name, _tables(name, given))
 
@@ -102,7 +106,7 @@ class LabelPrediction:
     def __len__(self) -> int:
         return len(self.values[0])
 
-    def __getitem__(self, rows: Any) -> LabelPrediction:
+    def __getitem__(self, rows: Rows) -> LabelPrediction:
         return LabelPrediction(
             _rows(self.probabilities, rows), _rows(self.margins, rows)
         )
@@ -147,7 +151,7 @@ class JointPrediction:
     def __len__(self) -> int:
         return len(self.parts[0])
 
-    def __getitem__(self, rows: Any) -> JointPrediction:
+    def __getitem__(self, rows: Rows) -> JointPrediction:
         return JointPrediction(tuple(part[rows] for part in self.parts))
 
     @property
@@ -164,7 +168,7 @@ class JointPrediction:
 AnyPrediction = Prediction | LabelPrediction | JointPrediction
 
 
-def _table(owner: str, name: str, value: Any) -> Any:
+def _table(owner: str, name: str, value: object) -> Any:
     """Numbers of one context, shape (m,), or of many, (n, m); else what CVXPY holds."""
     if isinstance(value, cp.Expression):
         return value
@@ -177,7 +181,7 @@ def _table(owner: str, name: str, value: Any) -> Any:
     return array
 
 
-def _tables(name: str, blocks: Any) -> tuple[Any, ...]:
+def _tables(name: str, blocks: object) -> tuple[Any, ...]:
     """One table a block."""
     if not isinstance(blocks, tuple | list) or any(np.isscalar(b) for b in blocks):
         raise InvalidParameter(
@@ -187,5 +191,5 @@ def _tables(name: str, blocks: Any) -> tuple[Any, ...]:
     return tuple(_table("LabelPrediction", name, block) for block in blocks)
 
 
-def _rows(blocks: tuple[Array, ...] | None, rows: Any) -> tuple[Array, ...] | None:
+def _rows(blocks: tuple[Array, ...] | None, rows: Rows) -> tuple[Array, ...] | None:
     return None if blocks is None else tuple(block[rows] for block in blocks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -29,7 +29,46 @@ Table: TypeAlias = (
 )
 
 
-def split_columns(Y: Any) -> list[Any]:
+#: A column of Y: values of any one type, shape (n,).
+Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+def is_frame(values: object) -> TypeGuard[pd.DataFrame]:
+    """Whether rows are taken by `iloc`, as those of a DataFrame or a Series.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame({"a": [1.0]})), is_frame([1.0])
+    (True, False)
+    """
+    return hasattr(values, "iloc")
+
+
+def is_sparse(values: object) -> TypeGuard[SparseRows]:
+    """Whether the values are a sparse matrix.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> is_sparse(csr_matrix([[1.0]])), is_sparse([[1.0]])
+    (True, False)
+    """
+    return hasattr(values, "tocsr")
+
+
+def index_of(values: object) -> Any:
+    """Row labels of a DataFrame; None for all else: the `index` of a list is a method.
+
+    Examples
+    --------
+    >>> index_of([1.0, 2.0]) is None
+    True
+    """
+    return values.index if is_frame(values) else None
+
+
+def split_columns(Y: Table) -> list[Column]:
     """The columns of Y, each an array of shape (n,) that keeps its own type.
 
     Examples
@@ -38,7 +77,7 @@ def split_columns(Y: Any) -> list[Any]:
     ['f', 'U']
     """
     _refuse_hidden(Y)
-    if hasattr(Y, "iloc") and getattr(Y, "ndim", 1) == 2:
+    if is_frame(Y) and np.ndim(Y) == 2:
         return [Y.iloc[:, k].to_numpy() for k in range(Y.shape[1])]
     if isinstance(Y, list | tuple) and len(Y) > 0:
         return _split_list(Y)
@@ -50,17 +89,18 @@ def split_columns(Y: Any) -> list[Any]:
     raise _wrong_shape(f"shape {array.shape}" if array.ndim else briefly(Y))
 
 
-def column_names(Y: Any) -> list[str]:
+def column_names(Y: Table) -> list[str]:
     """Names of Y's columns: its own where it has any, y0, y1, ... otherwise."""
     named = frame_columns(Y)
     if named is not None:
         return list(named)
-    if getattr(Y, "name", None) is not None:
-        return [str(Y.name)]
+    name = getattr(Y, "name", None)
+    if name is not None:
+        return [str(name)]
     return [f"y{k}" for k in range(len(split_columns(Y)))]
 
 
-def frame_columns(Y: Any) -> tuple[str, ...] | None:
+def frame_columns(Y: Table) -> tuple[str, ...] | None:
     """Names of a DataFrame's columns; None for what has no order to get wrong.
 
     Examples
@@ -74,7 +114,7 @@ def frame_columns(Y: Any) -> tuple[str, ...] | None:
     return tuple(map(str, Y.columns)) if hasattr(Y, "columns") else None
 
 
-def _split_list(rows: Sequence[Any]) -> list[Any]:
+def _split_list(rows: Sequence[Any]) -> list[Column]:
     """Columns of a list of outcomes, or of a list of rows."""
     if np.ndim(rows[0]) == 0:
         return [_column(rows)]
@@ -86,7 +126,7 @@ def _split_list(rows: Sequence[Any]) -> list[Any]:
     return [_column(values) for values in zip(*rows, strict=True)]
 
 
-def _column(values: Sequence[Any]) -> Any:
+def _column(values: Sequence[Any]) -> Column:
     """Values of one type as an array of it.
 
     Mixed ones stay objects: NumPy would turn the NaN beside a word into a word.
@@ -101,21 +141,21 @@ def _wrong_shape(got: str) -> InvalidParameter:
     return InvalidParameter(f"Y must be of shape (n,) or (n, m), got {got}.")
 
 
-def _refuse_hidden(Y: Any) -> None:
+def _refuse_hidden(Y: Table) -> None:
     """What lies behind a mask, or is not stored, must not be taken for outcomes."""
     if isinstance(Y, np.ma.MaskedArray) and np.ma.getmaskarray(Y).any():
         raise InvalidParameter(
             "Y must be free of missing outcomes, got a masked array with entries "
             "masked. Find these outcomes."
         )
-    if hasattr(Y, "tocsr"):
+    if is_sparse(Y):
         raise InvalidParameter(
             "Y must be an array, a DataFrame or a list, got a sparse matrix. Say "
             "Y.toarray()."
         )
 
 
-def require_aligned(values: Any, X: Any, owner: str, what: str) -> None:
+def require_aligned(values: object, X: object, owner: str, what: str) -> None:
     """Rows of two tables that have the same labels must have them in the same order.
 
     Examples
@@ -124,7 +164,7 @@ def require_aligned(values: Any, X: Any, owner: str, what: str) -> None:
     >>> X = pd.DataFrame({"a": [1.0, 2.0]})
     >>> require_aligned(X, X, "LossSet.fit", "Y")
     """
-    if not (hasattr(values, "iloc") and hasattr(X, "iloc")):
+    if not (is_frame(values) and is_frame(X)):
         return
     rows, wanted = values.index, X.index
     if len(rows) != len(wanted) or rows.equals(wanted):
@@ -137,7 +177,7 @@ def require_aligned(values: Any, X: Any, owner: str, what: str) -> None:
         )
 
 
-def take_rows(values: Any, rows: Any) -> Any:
+def take_rows(values: Table, rows: slice | list[int] | npt.NDArray[Any]) -> Any:
     """The chosen rows; a DataFrame stays one, a sparse matrix stays one.
 
     Examples
@@ -145,14 +185,14 @@ def take_rows(values: Any, rows: Any) -> Any:
     >>> take_rows([[1, 2], [3, 4]], [1])
     array([[3, 4]])
     """
-    if hasattr(values, "iloc"):
+    if is_frame(values):
         return values.iloc[rows]
-    if hasattr(values, "tocsr"):
+    if is_sparse(values):
         return values.tocsr()[rows]
     return np.asarray(values)[rows]
 
 
-def count_rows(values: Any) -> int:
+def count_rows(values: object) -> int:
     """How many rows there are.
 
     Examples
@@ -169,7 +209,7 @@ def count_rows(values: Any) -> int:
         shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
     except ValueError:
         # Rows of different lengths are counted all the same.
-        shape = (len(values),)
+        shape = (len(cast(Sequence[Any], values)),)
     if not isinstance(shape, tuple) or not shape:
         raise InvalidParameter(f"X must have rows, got {briefly(values)}.")
     return int(shape[0])

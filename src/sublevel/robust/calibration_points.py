@@ -16,6 +16,7 @@ from ..calibration.levels import as_levels
 from ..calibration.search import Looks, Search
 from ..checks import Array
 from ..errors import InvalidParameter, SolvesFailed
+from ..loss_set.source import budget_of
 from .decisions import DecisionArrays
 from .evaluating import realised
 from .fallback import fall_back
@@ -135,8 +136,7 @@ def level_units(keys: tuple[UncertainKey, ...]) -> tuple[float, ...]:
     if sum(source is not None for source in predicted) == 1:
         return tuple(1.0 for _ in keys)
     units: list[Any] = [
-        1.0 if source is None else getattr(source, "budget_", None)
-        for source in predicted
+        1.0 if source is None else budget_of(source) for source in predicted
     ]
     for value in units:
         if not (isinstance(value, float) and 0 < value < np.inf):

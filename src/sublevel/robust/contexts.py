@@ -19,7 +19,7 @@ from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Calibration
 from ..loss_set.batch import Batch, SetBatch
-from ..loss_set.source import SetSource
+from ..loss_set.source import SetSource, budget_of
 from ..losses import Loss
 from ..predictions import (
     AnyPrediction,
@@ -29,6 +29,7 @@ from ..predictions import (
     Prediction,
     Table,
     count_rows,
+    is_sparse,
     take_rows,
 )
 from .keys import UncertainKey
@@ -86,16 +87,11 @@ def are_predictions(X: Contexts | None) -> bool:
     return any(isinstance(part, PREDICTIONS) for part in parts)
 
 
-def index_of(X: object) -> Any:
-    """Labels of the contexts, if they have any."""
-    return getattr(X, "index", None) if hasattr(X, "iloc") else None
-
-
 def as_contexts(X: Any) -> Any:
     """Covariates in a form whose rows can be taken again and again."""
     if isinstance(X, list):
         return np.asarray(X)
-    return X.tocsr() if hasattr(X, "tocsr") else X
+    return X.tocsr() if is_sparse(X) else X
 
 
 @dataclass
@@ -216,7 +212,7 @@ def common_budget(source: SetSource) -> float | None:
     if calibration is not None and not isinstance(calibration, Calibration):
         # A weighted budget is that of a typical context only.
         return None
-    budget = getattr(source, "budget_", None)
+    budget = budget_of(source)
     return float(budget) if isinstance(budget, float | int) else None
 
 

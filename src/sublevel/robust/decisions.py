@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Promise = Certificate | dict[str, Certificate | None] | None
 
 
+@runtime_checkable
 class Rule(Protocol):
     """An affine rule, which settles once its variables have values."""
 
@@ -145,10 +146,11 @@ class DecisionArrays:
 
     def put(self, rows: Indices, other: DecisionArrays) -> None:
         """Write the decisions of some contexts."""
-        for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
+        for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
             mine[rows] = theirs
 
-    def _arrays(self) -> list[npt.NDArray[Any]]:
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """All of them, those of the keys one after another."""
         return [
             self.status,
             self.values,
@@ -258,7 +260,7 @@ class Decision:
     def value(self, variable: Rule) -> Reaction: ...
     def value(self, variable: str | cp.Variable | Rule) -> Array | Reaction:
         """The value of one of the model's variables; the Reaction of a rule."""
-        if hasattr(variable, "reaction"):
+        if isinstance(variable, Rule):
             return variable.reaction(self.value)
         return _look_up(self.variables, variable, "variable", "decision")
 
@@ -409,7 +411,7 @@ class Decisions:
         nan where there is no decision. Of an affine rule: a list with the settled
         rule of each context.
         """
-        if hasattr(variable, "reaction"):
+        if isinstance(variable, Rule):
             return [
                 variable.reaction(lambda part, i=i: self.value(part)[i])
                 for i in range(len(self))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from ..checks import Array
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
-from ..loss_set.source import SetSource
+from ..loss_set.source import PredictsSets, SetSource, certificate_of
 from ..losses import Loss
 from ..sets import UncertaintySet
 from .decisions import Named, Promise
@@ -54,9 +55,9 @@ class UncertainKey:
     def predicted(self) -> SetSource | None:
         """The source, if its sets depend on the context."""
         source = self.source
-        if isinstance(source, UncertaintySet) or not hasattr(source, "predict_set"):
+        if isinstance(source, UncertaintySet) or not isinstance(source, PredictsSets):
             return None
-        return cast("SetSource", source)
+        return source
 
     @property
     def losses(self) -> tuple[Loss, ...] | None:
@@ -70,7 +71,8 @@ class UncertainKey:
     @property
     def certificate(self) -> Certificate | None:
         """What is promised of the sets alone."""
-        return getattr(self.source, "certificate_", None)
+        source = self.predicted
+        return None if source is None else certificate_of(source)
 
     def with_source(self, source: Source) -> UncertainKey:
         """The same key with other sets."""
@@ -84,12 +86,19 @@ def promise_of(keys: tuple[UncertainKey, ...]) -> Promise:
     return {key.name: key.certificate for key in keys}
 
 
+@runtime_checkable
+class NamesWorstCases(Protocol):
+    """What an oracle of the user's own must have."""
+
+    dim: int
+
+    def worst_case(self, direction: Array) -> npt.ArrayLike: ...
+
+
 def check_source(name: str, source: object) -> None:
     """Raise unless something can give the sets of a key."""
-    oracle = callable(getattr(source, "worst_case", None)) and hasattr(source, "dim")
-    if not (
-        isinstance(source, UncertaintySet) or oracle or hasattr(source, "predict_set")
-    ):
+    oracle = isinstance(source, NamesWorstCases)
+    if not (isinstance(source, UncertaintySet | PredictsSets) or oracle):
         raise InvalidParameter(
             f"The set for {name!r} must be a LossSet or a set value, or an oracle "
             f"with dim and worst_case, got {type(source).__name__}."

@@ -34,7 +34,7 @@ from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate, Guarantee, Marginal
 from ..loss_set.marks import Hashes, count_seen
 from ..losses import Loss
-from ..predictions import Table
+from ..predictions import Table, index_of
 from ..sets import UncertaintySet
 from ..tables import html_table
 from .calibration_points import PolicyPoints, level_units
@@ -46,7 +46,6 @@ from .contexts import (
     are_predictions,
     as_contexts,
     contexts_to_decide,
-    index_of,
 )
 from .deciding import as_chunk, decide_chunks, decide_each
 from .decisions import DecisionArrays, Decisions, Promise, in_short
@@ -389,7 +388,7 @@ class Policy:
         search = points.search(request.grid, owner)
         calibration = search.calibrate(request, X)
         points.warn_of_failures(owner)
-        self._take(self._at_level(points, calibration, X, Y))
+        vars(self).update(self._as_settled(self._at_level(points, calibration, X, Y)))
         certificate = self.certificate_
         if isinf(certificate.budget):
             warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
@@ -518,24 +517,27 @@ class Policy:
     def _settling(self, settled: Settled) -> Policy:
         """The same policy, as settled."""
         other = copy.copy(self)
-        other._take(settled)
+        vars(other).update(self._as_settled(settled))
         return other
 
-    def _take(self, settled: Settled) -> None:
-        """Decide as settled from now on."""
-        self._settled, self._keys = settled, settled.keys
-        self._fallback = settled.fallback
-        self.certificate_ = settled.certificate
+    def _as_settled(self, settled: Settled) -> dict[str, object]:
+        """What a policy that decides as settled has."""
         budgets = settled.budgets
-        self.budget_ = budgets[0] if len(budgets) == 1 else budgets
         losses = [parts for parts in self._losses if parts is not None]
         single = len(budgets) == 1 and len(losses[0]) == 1
-        self.radius_ = losses[0][0].radius(budgets[0]) if single else None
+        return {
+            "_settled": settled,
+            "_keys": settled.keys,
+            "_fallback": settled.fallback,
+            "certificate_": settled.certificate,
+            "budget_": budgets[0] if len(budgets) == 1 else budgets,
+            "radius_": losses[0][0].radius(budgets[0]) if single else None,
+        }
 
     def over(self, keys: tuple[UncertainKey, ...], fallback: Array | None) -> Policy:
         """The same policy over other sets, with no promise of its own."""
         other = copy.copy(self)
-        other._settled, other._keys, other._fallback = None, keys, fallback
+        vars(other).update(_settled=None, _keys=keys, _fallback=fallback)
         return other
 
     # -- looking back -----------------------------------------------------------------

@@ -25,7 +25,15 @@ from ..checks import Array
 from ..conic.program import Indices
 from ..loss_set.batch import Batch
 from ..loss_set.source import SetSource
-from ..predictions import JointPrediction, LabelPrediction, Table, count_rows, take_rows
+from ..predictions import (
+    JointPrediction,
+    LabelPrediction,
+    Table,
+    count_rows,
+    is_frame,
+    is_sparse,
+    take_rows,
+)
 from .keys import UncertainKey
 
 #: Calibration contexts that are kept, and how many a call asks at the least.
@@ -168,14 +176,14 @@ def numbers_of(batch: Batch) -> list[Array]:
 
 def _joined(contexts: Any, probes: Any) -> Any:
     """Contexts with probes behind them, of the contexts' own types; or ValueError."""
-    if hasattr(contexts, "iloc"):
+    if is_frame(contexts):
         import pandas as pd
 
         if list(contexts.columns) != list(probes.columns):
             raise ValueError("other columns")
         return pd.concat([contexts, probes.astype(contexts.dtypes)])
-    if hasattr(contexts, "tocsr"):
-        return sp.vstack([contexts, probes], format="csr", dtype=contexts.dtype)
+    if is_sparse(contexts):
+        return sp.vstack([contexts, probes], format="csr", dtype=contexts.tocsr().dtype)
     own = np.asarray(contexts)
     alike = np.asarray(probes).astype(own.dtype, casting="same_kind")
     return np.concatenate([own, alike])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..checks import Array, as_numbers, briefly
 from ..conic.solver import Solver
 from ..errors import InvalidParameter, OneByOne, SolverFailed
-from ..loss_set.source import SetSource
+from ..loss_set.source import SetSource, budget_of
 from ..predictions import Table
 from ..sets import UncertaintySet
 from ..tables import html_table
@@ -64,9 +64,10 @@ class RobustProblem:
     def __init__(
         self,
         objective: cp.Minimize | cp.Maximize,
-        constraints: Sequence[cp.Constraint],
+        constraints: Sequence[cp.Constraint | bool],
         uncertainty: Mapping[Uncertain | Key, AnySource],
     ) -> None:
+        # To a type checker `==` may be a truth value; as an object that is refused.
         check_model(objective, constraints)
         self.objective = objective
         self.constraints = [*constraints, *signs([objective, *constraints])]
@@ -240,7 +241,7 @@ class RobustProblem:
         """The same model over other sets."""
         other = copy.copy(self)
         other.uncertainty = dict(zip(self.uncertainty, sources, strict=True))
-        other._policies = {}
+        vars(other)["_policies"] = {}
         return other
 
     def __repr__(self) -> str:
@@ -379,6 +380,6 @@ def _is_stale(policy: Policy, keys: tuple[UncertainKey, ...]) -> bool:
 
 
 def _in_short(source: AnySource) -> str:
-    budget = getattr(source, "budget_", None)
+    budget = budget_of(source)
     at = "" if budget is None else f" at budget {budget}"
     return f"{type(source).__name__}{at}"

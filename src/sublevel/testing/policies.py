@@ -8,11 +8,14 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
+from ..evaluation import Evaluation
+from ..predictions import Table, count_rows, take_rows
+from ..robust import Decisions, Policy
 from ..robust.judge.ruler import has_failed, is_decided
 from .contract import require
 
 
-def check_policy(policy: Any, X: Any, Y: Any, tol: float = 1e-6) -> None:
+def check_policy(policy: Policy, X: Table, Y: Table, tol: float = 1e-6) -> None:
     """Run the policy contract on a few contexts and their outcomes.
 
     A policy decides `decide(X)` and is judged by `evaluate(X, Y)`. Contexts are
@@ -37,13 +40,13 @@ def check_policy(policy: Any, X: Any, Y: Any, tol: float = 1e-6) -> None:
     >>> check_policy(problem.compile(), X, X + 0.1)
     """
     decisions = policy.decide(X)
-    _check_shapes(decisions, len(X))
+    _check_shapes(decisions, count_rows(X))
     _check_each_for_itself(policy, X, decisions, tol)
     evaluation = policy.evaluate(X, Y)
     _check_evaluation(policy, decisions, evaluation, tol)
 
 
-def _check_shapes(decisions: Any, n: int) -> None:
+def _check_shapes(decisions: Decisions, n: int) -> None:
     require(len(decisions) == n, "there is one decision a context")
     objective, status = np.asarray(decisions.objective), np.asarray(decisions.status)
     require(objective.shape == status.shape == (n,), "arrays have one entry a context")
@@ -54,14 +57,16 @@ def _check_shapes(decisions: Any, n: int) -> None:
     require(len(decisions.to_pandas()) == n, "to_pandas has one row a context")
 
 
-def _check_each_for_itself(policy: Any, X: Any, decisions: Any, tol: float) -> None:
+def _check_each_for_itself(
+    policy: Policy, X: Table, decisions: Decisions, tol: float
+) -> None:
     again = policy.decide(X)
     require(_same(decisions, again, tol), "the same contexts get the same decisions")
-    turned = policy.decide(X[::-1])
+    turned = policy.decide(take_rows(X, slice(None, None, -1)))
     back = (turned.status[::-1], turned.objective[::-1])
     here = (decisions.status, decisions.objective)
     require(_equal(here, back, tol), "the order of contexts does not matter")
-    alone = policy.decide(X[:1])
+    alone = policy.decide(take_rows(X, slice(1)))
     first = (decisions.status[:1], decisions.objective[:1])
     require(
         _equal(first, (alone.status, alone.objective), tol),
@@ -69,7 +74,9 @@ def _check_each_for_itself(policy: Any, X: Any, decisions: Any, tol: float) -> N
     )
 
 
-def _check_evaluation(policy: Any, decisions: Any, evaluation: Any, tol: float) -> None:
+def _check_evaluation(
+    policy: Policy, decisions: Decisions, evaluation: Evaluation, tol: float
+) -> None:
     n, decided = len(decisions), is_decided(evaluation.status)
     require(
         (evaluation.status == decisions.status).all(), "evaluate decides as decide does"
@@ -97,7 +104,7 @@ def _check_evaluation(policy: Any, decisions: Any, evaluation: Any, tol: float) 
     )
 
 
-def _same(one: Any, other: Any, tol: float) -> bool:
+def _same(one: Decisions, other: Decisions, tol: float) -> bool:
     return _equal((one.status, one.objective), (other.status, other.objective), tol)
 
 

@@ -6,7 +6,7 @@ They compare every closed form with something independent of it.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Mapping
 
 import cvxpy as cp
 import numpy as np
@@ -15,14 +15,22 @@ from ..checks import Array
 from ..conic.maximise import maximise
 from ..epigraph import Epigraph
 from ..errors import EmptySet
+from ..guarantees import Calibrated, Guarantee
 from ..guarantees.faces import settling
-from ..predictions import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+from ..losses import Combined, Loss
+from ..predictions import (
+    AnyPrediction,
+    JointPrediction,
+    LabelPrediction,
+    Needs,
+    Prediction,
+)
 from ..sets import Mixed, UncertaintySet
 from .contract import ContractBroken, require
 
 
 def check_loss(
-    loss: Any,
+    loss: Loss,
     prediction: AnyPrediction | None = None,
     random_state: int = 0,
     tol: float = 1e-6,
@@ -43,13 +51,13 @@ def check_loss(
     """
     rng = np.random.default_rng(random_state)
     for _ in range(4):
-        said = prediction or example_prediction(loss.needs, rng)
-        outcome = _outcome(loss, said, rng)
-        direction = rng.normal(size=said.width)
-        budget = float(loss.score(said, said.point)) + rng.uniform(0.2, 3.0)
-        _check_faces(loss, said, outcome, tol)
-        _check_fenchel_young(loss, said, outcome, direction, tol)
-        _check_worst_case(loss, said, budget, direction, tol)
+        prediction = prediction or example_prediction(loss.needs, rng)
+        outcome = _outcome(loss, prediction, rng)
+        direction = rng.normal(size=prediction.width)
+        budget = float(loss.score(prediction, prediction.point)) + rng.uniform(0.2, 3.0)
+        _check_faces(loss, prediction, outcome, tol)
+        _check_fenchel_young(loss, prediction, outcome, direction, tol)
+        _check_worst_case(loss, prediction, budget, direction, tol)
 
 
 def check_set(
@@ -85,7 +93,9 @@ def check_set(
     require(value.volume() >= 0, "volume is not negative")
 
 
-def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -> None:
+def check_guarantee(
+    guarantee: Guarantee, alpha: float = 0.1, random_state: int = 0
+) -> None:
     """Run the guarantee contract: order, infinity and the inverse are coherent.
 
     Examples
@@ -96,16 +106,17 @@ def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -
     rng = np.random.default_rng(random_state)
     need = guarantee.minimum_sample_size(alpha)
     scores = rng.exponential(size=2 * need + 50)
-    found = guarantee.calibrate(scores, alpha)
+    calibration = guarantee.calibrate(scores, alpha)
+    budget = _one_budget(calibration)
     again = guarantee.calibrate(rng.permutation(scores), alpha)
-    require(found.budget == again.budget, "the order of scores does not matter")
-    require(np.isfinite(found.budget), "enough scores give a finite budget")
-    require(found.certificate.alpha <= alpha, "no more than alpha is promised")
-    looser = guarantee.calibrate(scores, min(0.99, 2 * alpha)).budget
-    require(looser <= found.budget, "a larger alpha has no larger budget")
-    back = guarantee.promise(scores, found.budget)
+    require(budget == again.budget, "the order of scores does not matter")
+    require(np.isfinite(budget), "enough scores give a finite budget")
+    require(calibration.certificate.alpha <= alpha, "no more than alpha is promised")
+    looser = _one_budget(guarantee.calibrate(scores, min(0.99, 2 * alpha)))
+    require(looser <= budget, "a larger alpha has no larger budget")
+    back = guarantee.promise(scores, budget)
     require(back.alpha <= alpha + 1e-9, "promise() returns the level calibrated for")
-    beyond = guarantee.promise(scores, found.budget * 0.9)
+    beyond = guarantee.promise(scores, budget * 0.9)
     require(beyond.alpha > alpha, "a smaller budget promises less")
     few = _calibrate_quietly(guarantee, scores[: need - 1], alpha)
     require(few.budget == np.inf, "too few scores give an infinite budget")
@@ -113,8 +124,14 @@ def check_guarantee(guarantee: Any, alpha: float = 0.1, random_state: int = 0) -
     _check_settling(guarantee, scores, alpha)
 
 
-def _check_settling(guarantee: Any, scores: Array, alpha: float) -> None:
-    """Scores that are said to settle the budget do so, if the guarantee says it."""
+def _one_budget(calibration: Calibrated) -> float:
+    if isinstance(calibration.budget, Mapping):
+        raise ContractBroken("Broken promise: there is one budget for every context.")
+    return calibration.budget
+
+
+def _check_settling(guarantee: Guarantee, scores: Array, alpha: float) -> None:
+    """Scores that are to settle the budget do so, if the guarantee says it."""
     settled = settling(guarantee, len(scores), alpha)
     budget = guarantee.calibrate(scores, alpha).budget
     floors = np.sort(scores)[::-1].tolist()
@@ -125,7 +142,7 @@ def _check_settling(guarantee: Any, scores: Array, alpha: float) -> None:
         require(same, "scores that settle the budget give it, whatever the others are")
 
 
-def example_prediction(needs: Any, rng: np.random.Generator) -> AnyPrediction:
+def example_prediction(needs: Needs, rng: np.random.Generator) -> AnyPrediction:
     """A random prediction of one context, positive where it is numeric."""
     if isinstance(needs, tuple):
         return JointPrediction(tuple(example_prediction(need, rng) for need in needs))
@@ -136,92 +153,107 @@ def example_prediction(needs: Any, rng: np.random.Generator) -> AnyPrediction:
     return Prediction(location, scale)
 
 
-def _outcome(loss: Any, said: Any, rng: np.random.Generator) -> Array:
-    if isinstance(said, JointPrediction):
-        pairs = zip(loss.losses, said.parts, strict=True)
+def _outcome(loss: Loss, prediction: AnyPrediction, rng: np.random.Generator) -> Array:
+    if isinstance(prediction, JointPrediction):
+        losses = loss.losses if isinstance(loss, Combined) else ()
+        pairs = zip(losses, prediction.parts, strict=True)
         return np.concatenate([_outcome(part, s, rng) for part, s in pairs])
-    if isinstance(said, LabelPrediction):
+    if isinstance(prediction, LabelPrediction):
         hot = [
-            np.eye(block.shape[-1])[rng.integers(len(block))] for block in said.values
+            np.eye(block.shape[-1])[rng.integers(len(block))]
+            for block in prediction.values
         ]
         return np.concatenate(hot)
-    return np.asarray(said.location * rng.uniform(0.3, 2.0, size=said.width))
+    return np.asarray(
+        prediction.location * rng.uniform(0.3, 2.0, size=prediction.width)
+    )
 
 
-def _check_faces(loss: Any, said: Any, outcome: Array, tol: float) -> None:
-    score = float(loss.score(said, outcome))
-    total = float(np.sum(loss.components(said, outcome)))
+def _check_faces(
+    loss: Loss, prediction: AnyPrediction, outcome: Array, tol: float
+) -> None:
+    score = float(loss.score(prediction, outcome))
+    total = float(np.sum(loss.components(prediction, outcome)))
     require(np.isclose(score, total, rtol=tol), "components sum to the score")
     given = cp.Constant(outcome)
-    value = float(np.asarray(loss.expression(said, given).value).item())
+    value = float(np.asarray(loss.expression(prediction, given).value).item())
     require(
         np.isclose(score, value, rtol=tol, atol=tol),
         f"score {score} equals the CVXPY expression {value}",
     )
     variable = cp.Variable(len(outcome))
-    require(loss.expression(said, variable).is_convex(), "expression is convex")
-    require(score >= float(loss.floor(said)) - tol, "score is at least floor")
+    require(loss.expression(prediction, variable).is_convex(), "expression is convex")
+    require(score >= float(loss.floor(prediction)) - tol, "score is at least floor")
     stacked = np.stack([outcome, outcome])
-    rows = loss.score(_repeat(said), stacked)
+    rows = loss.score(_repeat(prediction), stacked)
     require(np.allclose(rows, score), "score broadcasts over rows")
 
 
 def _check_fenchel_young(
-    loss: Any, said: Any, outcome: Array, direction: Array, tol: float
+    loss: Loss, prediction: AnyPrediction, outcome: Array, direction: Array, tol: float
 ) -> None:
     """U loss*(v / u) + u loss(y) >= v'y for every y."""
     for multiplier in (0.5, 2.0):
-        dual = loss.conjugate(cp.Constant(direction), cp.Constant(multiplier), said)
+        dual = loss.conjugate(
+            cp.Constant(direction), cp.Constant(multiplier), prediction
+        )
         least = _least(dual.value, dual.constraints)
-        bound = least + multiplier * float(loss.score(said, outcome))
+        bound = least + multiplier * float(loss.score(prediction, outcome))
         gap = bound - float(direction @ outcome)
         require(gap >= -tol * (1 + abs(bound)), "Fenchel-Young inequality")
 
 
 def _check_worst_case(
-    loss: Any, said: Any, budget: float, direction: Array, tol: float
+    loss: Loss, prediction: AnyPrediction, budget: float, direction: Array, tol: float
 ) -> None:
-    worst = loss.worst_case(said, budget, direction)
-    support = float(loss.support(said, budget, direction))
+    worst = loss.worst_case(prediction, budget, direction)
+    support = float(loss.support(prediction, budget, direction))
     scale = tol * (1 + abs(support))
     require(
-        float(loss.score(said, worst)) <= budget + 1e-7 * abs(budget) + 1e-8,
+        float(loss.score(prediction, worst)) <= budget + 1e-7 * abs(budget) + 1e-8,
         "worst_case is within the budget",
     )
     require(abs(direction @ worst - support) <= scale, "worst_case attains support")
-    _check_bounds(loss, said, budget, direction, support, scale)
-    pair = loss.worst_case(_repeat(said), np.full(2, budget), np.stack([direction] * 2))
+    _check_bounds(loss, prediction, budget, direction, support, scale)
+    pair = loss.worst_case(
+        _repeat(prediction), np.full(2, budget), np.stack([direction] * 2)
+    )
     require(np.allclose(pair, worst, atol=1e-5), "worst_case broadcasts over rows")
 
 
 def _check_bounds(
-    loss: Any, said: Any, budget: float, direction: Array, support: float, scale: float
+    loss: Loss,
+    prediction: AnyPrediction,
+    budget: float,
+    direction: Array,
+    support: float,
+    scale: float,
 ) -> None:
     """The counterpart, and the dual from the conjugate, reach the support."""
     slope, multiplier = cp.Constant(direction), cp.Variable(nonneg=True)
-    dual = loss.conjugate(slope, multiplier, said)
+    dual = loss.conjugate(slope, multiplier, prediction)
     bounds = {
-        "counterpart": loss.counterpart(said, budget, slope),
+        "counterpart": loss.counterpart(prediction, budget, slope),
         "dual": Epigraph(budget * multiplier + dual.value, dual.constraints),
     }
-    for name, found in bounds.items():
-        bound = _least(found.value, found.constraints)
+    for name, epigraph in bounds.items():
+        bound = _least(epigraph.value, epigraph.constraints)
         require(bound >= support - scale, f"{name} {bound} covers support {support}")
         if loss.exact_dual:
             same = abs(bound - support) <= scale
             require(same, f"{name} {bound} equals support {support}")
 
 
-def _repeat(said: Any) -> Any:
+def _repeat(prediction: AnyPrediction) -> AnyPrediction:
     """The same context twice."""
-    if isinstance(said, JointPrediction):
-        return JointPrediction(tuple(_repeat(part) for part in said.parts))
-    if isinstance(said, LabelPrediction):
-        twice = tuple(np.stack([block, block]) for block in said.values)
-        margins = said.probabilities is None
+    if isinstance(prediction, JointPrediction):
+        return JointPrediction(tuple(_repeat(part) for part in prediction.parts))
+    if isinstance(prediction, LabelPrediction):
+        twice = tuple(np.stack([block, block]) for block in prediction.values)
+        margins = prediction.probabilities is None
         return LabelPrediction(None, twice) if margins else LabelPrediction(twice)
-    scale = None if said.scale is None else np.stack([said.scale] * 2)
-    return Prediction(np.stack([said.location] * 2), scale)
+    scale = None if prediction.scale is None else np.stack([prediction.scale] * 2)
+    return Prediction(np.stack([prediction.location] * 2), scale)
 
 
 def _least(value: cp.Expression, constraints: list[cp.Constraint]) -> float:
@@ -262,13 +294,13 @@ def _solved_slice(value: Mixed, labels: Array, direction: Array) -> float:
     score = value.loss.expression(value.prediction, outcome)
     constraints = [score <= value.effective_budget, outcome[fixed] == labels[fixed]]
     try:
-        found = maximise(direction, outcome, constraints, "a slice of the set")
+        worst = maximise(direction, outcome, constraints, "a slice of the set")
     except EmptySet:
         return float(-np.inf)
-    return float(direction @ found)
+    return float(direction @ worst)
 
 
-def _calibrate_quietly(guarantee: Any, scores: Array, alpha: float) -> Any:
+def _calibrate_quietly(guarantee: Guarantee, scores: Array, alpha: float) -> Calibrated:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return guarantee.calibrate(scores, alpha)

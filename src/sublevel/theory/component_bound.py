@@ -5,16 +5,20 @@ They cover a constraint that is kept on a ball, not the outcome itself, and spea
 where a formula has expectations.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from math import fsum, inf, sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, require_level, require_nonnegative
 from ..guarantees.calibration import Calibration, warn_if_infinite
 from ..guarantees.certificate import Certificate
 from ..guarantees.scores import as_budget, as_components, largest
+from ..predictions import Table
 
 
 class ComponentBound(ABC):
@@ -47,7 +51,9 @@ class ComponentBound(ABC):
     def _certificate(self, alpha: float, budget: float, size: int) -> Certificate:
         """What the level is worth, read from so many outcomes."""
 
-    def calibrate(self, scores: Any, alpha: float, X: Any = None) -> Calibration:
+    def calibrate(
+        self, scores: npt.ArrayLike, alpha: float, X: Table | None = None
+    ) -> Calibration:
         """The budget, a squared radius, at which the bound comes down to alpha.
 
         Parameters
@@ -67,7 +73,9 @@ class ComponentBound(ABC):
         warn_if_infinite(certificate)
         return Calibration(budget, certificate)
 
-    def promise(self, scores: Any, budget: float, X: Any = None) -> Certificate:
+    def promise(
+        self, scores: npt.ArrayLike, budget: float, X: Table | None = None
+    ) -> Certificate:
         """What the bound says about a budget fixed in advance.
 
         Parameters
@@ -81,7 +89,7 @@ class ComponentBound(ABC):
         losses, limit = self._losses(scores), as_budget(type(self).__name__, budget)
         return self._certificate(self._level(losses, limit), limit, len(losses))
 
-    def _losses(self, scores: Any) -> Array:
+    def _losses(self, scores: npt.ArrayLike) -> Array:
         return as_components(type(self).__name__, scores)
 
 
@@ -96,7 +104,7 @@ class SampleBound(ComponentBound):
     True
     """
 
-    def radius(self, losses: Any, alpha: float) -> float:
+    def radius(self, losses: npt.ArrayLike, alpha: float) -> float:
         """The 2-norm radius at which the bound comes down to alpha.
 
         Parameters
@@ -108,7 +116,7 @@ class SampleBound(ComponentBound):
         """
         return sqrt(self._budget(self._losses(losses), alpha))
 
-    def level(self, losses: Any, radius: float) -> float:
+    def level(self, losses: npt.ArrayLike, radius: float) -> float:
         """The bound, at most 1, at a 2-norm radius fixed in advance.
 
         Parameters

@@ -25,8 +25,8 @@ it and D(q || p) have radii that hold at every N.
 
 from dataclasses import dataclass
 from math import e, exp, expm1, inf, log, sqrt
-from typing import Any
 
+import numpy.typing as npt
 from scipy.special import chdtrc, chdtri, lambertw
 
 from ..checks import Array, as_vector, require_level, require_nonnegative
@@ -111,7 +111,9 @@ class Divergence:
         require_counts("Divergence.level", size, classes)
         return float(chdtrc(classes - 1, 2 * size * radius / self.second))
 
-    def corrected_radius(self, alpha: float, size: int, probabilities: Any) -> float:
+    def corrected_radius(
+        self, alpha: float, size: int, probabilities: npt.ArrayLike
+    ) -> float:
         """The radius with the mean and the variance right to the next order in 1/N.
 
         Parameters
@@ -130,7 +132,9 @@ class Divergence:
         quantile = shift + stretch * float(chdtri(law.size - 1, alpha))
         return max(0.0, self.second / (2 * size) * quantile)
 
-    def correction(self, size: int, probabilities: Any) -> tuple[float, float]:
+    def correction(
+        self, size: int, probabilities: npt.ArrayLike
+    ) -> tuple[float, float]:
         """Shift and stretch that take chi-square to the law of the statistic.
 
         Parameters
@@ -190,7 +194,7 @@ MODIFIED_CHI_SQUARE = Divergence(2.0, 0.0, 0.0)
 HELLINGER = Divergence(0.5, -0.75, 1.875)
 
 
-def _as_law(probabilities: Any) -> Array:
+def _as_law(probabilities: npt.ArrayLike) -> Array:
     law = as_vector("Divergence", "probabilities", probabilities)
     if law.size < 2 or (law <= 0).any() or abs(law.sum() - 1) > 1e-8:
         raise InvalidParameter(

@@ -16,9 +16,9 @@ the sum p1 + p2 in the proof of Theorem 3.2 of Bertsimas and Boucher; a slope be
 
 from functools import lru_cache
 from math import exp
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import brentq, minimize_scalar
 
 from ..checks import Array, as_numbers, as_vector, briefly, is_number
@@ -30,7 +30,7 @@ __all__ = ["best_bound", "decay", "envelope"]
 _KNEES = np.linspace(0.0, 0.5, 33)
 
 
-def decay(ratio: Any) -> Array:
+def decay(ratio: npt.ArrayLike) -> Array:
     """exp(-1/ratio), and 0 at 0.
 
     Parameters
@@ -45,11 +45,11 @@ def decay(ratio: Any) -> Array:
     """
     given = _as_ratio("decay", ratio)
     with np.errstate(divide="ignore", over="ignore"):
-        found: Array = np.exp(-1 / given)
-    return found
+        bounds: Array = np.exp(-1 / given)
+    return bounds
 
 
-def envelope(ratio: Any, knee: float = 0.5) -> Array:
+def envelope(ratio: npt.ArrayLike, knee: float = 0.5) -> Array:
     """The convex function a_knee, by element.
 
     Parameters
@@ -73,20 +73,20 @@ def envelope(ratio: Any, knee: float = 0.5) -> Array:
         )
     ratio = _as_ratio("envelope", ratio)
     beyond = np.maximum(ratio - knee, 0.0)
-    found: Array = decay(np.minimum(ratio, knee)) + _slope(float(knee)) * beyond
-    return found
+    bounds: Array = decay(np.minimum(ratio, knee)) + _slope(float(knee)) * beyond
+    return bounds
 
 
-def _as_ratio(owner: str, ratio: Any) -> Array:
-    found = as_numbers(owner, "ratio", ratio)
-    if not (found >= 0).all():
+def _as_ratio(owner: str, ratio: npt.ArrayLike) -> Array:
+    bounds = as_numbers(owner, "ratio", ratio)
+    if not (bounds >= 0).all():
         raise InvalidParameter(
-            f"{owner}(ratio=...) must be at least 0, got {found.min()}."
+            f"{owner}(ratio=...) must be at least 0, got {bounds.min()}."
         )
-    return found
+    return bounds
 
 
-def best_bound(ratios: Any, weights: Any = None) -> float:
+def best_bound(ratios: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """The largest value that E exp(-1/E[S | X]) can have, whatever X is.
 
     Parameters
@@ -138,7 +138,7 @@ def _slope(knee: float) -> float:
     return float(exp(-1 / touch) / touch**2)
 
 
-def _as_weights(weights: Any, size: int) -> Array:
+def _as_weights(weights: npt.ArrayLike | None, size: int) -> Array:
     if weights is None:
         return np.full(size, 1 / size)
     mass = as_vector("best_bound", "weights", weights, size)

@@ -15,9 +15,9 @@ With probability at least 1 - delta over the sample, the mean is below the bound
 
 from collections.abc import Callable
 from math import ceil, e, exp, fsum, log, sqrt
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import betaincc, rel_entr
 
 from ..checks import Array, as_numbers, require_level, require_nonnegative
@@ -37,7 +37,7 @@ __all__ = [
 _HALVINGS = 52
 
 
-def hoeffding_bentkus_pvalue(values: Any, level: float) -> float:
+def hoeffding_bentkus_pvalue(values: npt.ArrayLike, level: float) -> float:
     """P-value of the hypothesis that the mean is at least `level`.
 
         min{exp(-N h(mean, level)), e P(Bin(N, level) <= ceil(N mean))},
@@ -62,7 +62,7 @@ def hoeffding_bentkus_pvalue(values: Any, level: float) -> float:
     return _pvalue(fsum(vector), vector.size, float(level))
 
 
-def hoeffding_bentkus(values: Any, delta: float = 0.05) -> float:
+def hoeffding_bentkus(values: npt.ArrayLike, delta: float = 0.05) -> float:
     """Upper bound on the mean: the levels above it have a p-value of at most delta.
 
     Parameters
@@ -85,7 +85,7 @@ def hoeffding_bentkus(values: Any, delta: float = 0.05) -> float:
     return _least(lambda level: _pvalue(total, size, level) <= delta, total / size)
 
 
-def betting(values: Any, delta: float = 0.05) -> float:
+def betting(values: npt.ArrayLike, delta: float = 0.05) -> float:
     """Upper bound on the mean: the least level at which a gambler grows rich.
 
     Starting with 1, the gambler bets the share lambda_i that value i falls below the
@@ -118,7 +118,7 @@ def betting(values: Any, delta: float = 0.05) -> float:
     return _least(lambda level: _grows_rich(vector, stakes, level, delta), 0.0)
 
 
-def betting_rejects(values: Any, level: float, delta: float = 0.05) -> bool:
+def betting_rejects(values: npt.ArrayLike, level: float, delta: float = 0.05) -> bool:
     """Whether `betting(values, delta) <= level`, in one pass over the values.
 
     Parameters
@@ -145,7 +145,7 @@ def betting_rejects(values: Any, level: float, delta: float = 0.05) -> bool:
     return level >= 1 or _grows_rich(vector, _stakes(vector, delta), level, delta)
 
 
-def empirical_bernstein(values: Any, delta: float = 0.05) -> float:
+def empirical_bernstein(values: npt.ArrayLike, delta: float = 0.05) -> float:
     """Upper bound on the mean from the mean and the variance of the sample.
 
         mean + sqrt(2 variance log(2/delta) / N) + 7 log(2/delta) / (3 (N - 1)).
@@ -215,7 +215,7 @@ def _least(holds: Callable[[float], bool], above: float) -> float:
     return high
 
 
-def _as_values(owner: str, values: Any) -> Array:
+def _as_values(owner: str, values: npt.ArrayLike) -> Array:
     vector = as_numbers(owner, "values", values)
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidParameter(

@@ -243,9 +243,9 @@ class PaperGeneral(Marginal):
     (90.0, False)
     """
 
-    def _certificate(self, alpha: float, sample_size: int) -> Certificate:
+    def blank_certificate(self, alpha: float, sample_size: int) -> Certificate:
         return replace(
-            super()._certificate(alpha, sample_size),
+            super().blank_certificate(alpha, sample_size),
             guarantee="PaperGeneral",
             reference="Bertsimas and Boucher, From Data to Uncertainty Sets, Th. 3.1",
             note=_UNSAID,

@@ -1,7 +1,7 @@
 """What residuals say by themselves, in standard errors from what is asserted.
 
 Wild residuals inflate sample moments, and with them any standard error made of those:
-the worse the residuals, the less would be found. So the errors here are those of what
+the worse the residuals, the less would show. So the errors here are those of what
 is asserted (normal residuals are the extreme case), or come from bounded scores.
 """
 
@@ -9,6 +9,7 @@ from math import copysign, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtri
 
 from ..checks import Array
@@ -96,10 +97,10 @@ def look_at_correlation(errors: Array) -> Fact:
     value = surprise = 0.0
     for one in range(errors.shape[1] - 1):
         products = scores[:, [one]] * scores[:, one + 1 :]
-        found = np.abs(_self_normalised(products, _null(scores, one)))
-        worst = int(np.argmax(found))
-        if found[worst] > surprise:
-            surprise = float(found[worst])
+        sizes = np.abs(_self_normalised(products, _null(scores, one)))
+        worst = int(np.argmax(sizes))
+        if sizes[worst] > surprise:
+            surprise = float(sizes[worst])
             value = float((plain[:, one] * plain[:, one + 1 + worst]).mean())
     return Fact(
         value,
@@ -119,8 +120,8 @@ def normal_scores(values: Array) -> Array:
     """
     from scipy.stats import rankdata
 
-    found = ndtri(rankdata(values, axis=0) / (len(values) + 1))
-    return np.asarray(found - found.mean(axis=0))
+    scores = ndtri(rankdata(values, axis=0) / (len(values) + 1))
+    return np.asarray(scores - scores.mean(axis=0))
 
 
 def _null(scores: Array, one: int) -> Array:
@@ -176,7 +177,7 @@ def _robust_spread(column: Array) -> float:
     return float(column.std()) if varies(column[:, None])[0] else 0.0
 
 
-def _self_normalised(values: Array, least: Any = 0.0) -> Array:
+def _self_normalised(values: Array, least: npt.ArrayLike = 0.0) -> Array:
     """Sums by column over the roots of the sums of squares, those at least so large."""
     mean_square = np.maximum((values**2).mean(axis=0), least)
     error = np.sqrt(mean_square / len(values))

@@ -8,16 +8,19 @@ A forest predicts what should not depend on the context. What it predicts better
 the mean does, on rows it was not trained on, is evidence; what it misses is no proof.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtri
 
 from ..checks import Array, as_matrix, briefly, require_level
 from ..errors import InvalidParameter
-from ..predictions import split_columns
+from ..predictions import Table, is_frame, is_sparse, split_columns
 from .residual_checks import (
     Fact,
     look_at_bias,
@@ -80,8 +83,8 @@ class Diagnosis:
     >>> import numpy as np
     >>> from sublevel.theory import study_residuals
     >>> coins = np.random.default_rng(0).random((500, 2)) < 0.1
-    >>> found = study_residuals(coins - 0.1)
-    >>> round(found.skewness, 1), len(found.evidence)
+    >>> study = study_residuals(coins - 0.1)
+    >>> round(study.skewness, 1), len(study.evidence)
     (2.7, 2)
     """
 
@@ -97,7 +100,9 @@ class Diagnosis:
     limit: float = field(default=inf, compare=False)
 
 
-def study_residuals(residuals: Any, X: Any = None, delta: float = 0.001) -> Diagnosis:
+def study_residuals(
+    residuals: npt.ArrayLike, X: Table | None = None, delta: float = 0.001
+) -> Diagnosis:
     """Look for evidence against the assertions of Theorem A.
 
     Parameters
@@ -157,7 +162,7 @@ def _tests(width: int, given: bool) -> int:
     return alone + given * (width + min(pairs, MOST_PAIRS) + 1)
 
 
-def _as_contexts(X: Any, size: int) -> Array:
+def _as_contexts(X: Table | None, size: int) -> Array:
     contexts = encode_contexts(X, size)
     if contexts is None:
         raise InvalidParameter(
@@ -171,7 +176,7 @@ def _as_contexts(X: Any, size: int) -> Array:
 MOST_PAIRS = 100
 
 
-def encode_contexts(X: Any, size: int) -> Array | None:
+def encode_contexts(X: Table | None, size: int) -> Array | None:
     """Contexts as numbers, shape (size, p), categories as codes.
 
     What is missing lies below the rest. None for what is no table of so many rows.
@@ -181,15 +186,17 @@ def encode_contexts(X: Any, size: int) -> Array | None:
     >>> encode_contexts([["b", 1.0], ["a", 3.0], ["b", np.nan]], 3).tolist()
     [[0.0, 1.0], [1.0, 3.0], [0.0, 0.0]]
     """
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return None
     try:
-        plain = hasattr(X, "iloc") or isinstance(X, list | tuple)
-        columns = split_columns(X if plain else np.asarray(X).reshape(size, -1))
-        found = np.stack([_as_numbers(column) for column in columns], axis=1)
+        if is_frame(X) or isinstance(X, list | tuple):
+            columns = split_columns(X)
+        else:
+            columns = split_columns(np.asarray(X).reshape(size, -1))
+        table = np.stack([_as_numbers(column) for column in columns], axis=1)
     except (TypeError, ValueError):
         return None
-    return found if len(found) == size else None
+    return table if len(table) == size else None
 
 
 def look_at_bias_given(errors: Array, contexts: Array) -> Fact:
@@ -241,9 +248,9 @@ def _predictability(targets: Array, contexts: Array, sentence: str) -> Fact:
         return Fact(0.0, 0.0, sentence)
     # Rounding errors of a constant are no evidence.
     targets = np.where(varies(targets), targets, 0.0)
-    said, plain = _predict(targets, contexts)
+    predicted, plain = _predict(targets, contexts)
     missed = (targets - plain) ** 2
-    gain = missed - (targets - said) ** 2
+    gain = missed - (targets - predicted) ** 2
     error = gain.std(axis=0, ddof=1) / sqrt(len(gain))
     students = gain.mean(axis=0) / np.where(error > 0, error, np.inf)
     worst = int(np.argmax(students))
@@ -262,19 +269,19 @@ def _predict(targets: Array, contexts: Array) -> tuple[Array, Array]:
     leaf = max(5, len(targets) // 100)
     forest = ExtraTreesRegressor(20, min_samples_leaf=leaf, random_state=0)
     wanted = targets[:, 0] if targets.shape[1] == 1 else targets
-    said = cross_val_predict(forest, contexts, wanted, cv=folds)
+    predicted = cross_val_predict(forest, contexts, wanted, cv=folds)
     plain = np.empty_like(targets)
     for train, test in folds.split(targets):
         plain[test] = targets[train].mean(axis=0)
-    return np.reshape(said, targets.shape), plain
+    return np.reshape(predicted, targets.shape), plain
 
 
-def _as_numbers(column: Any) -> Array:
+def _as_numbers(column: npt.ArrayLike) -> Array:
     try:
-        found = np.asarray(column, dtype=float)
+        numbers = np.asarray(column, dtype=float)
     except (TypeError, ValueError):
         import pandas as pd
 
-        found = pd.factorize(np.asarray(column, dtype=object))[0].astype(float)
-    known = np.isfinite(found)
-    return np.where(known, found, found[known].min() - 1 if known.any() else 0.0)
+        numbers = pd.factorize(np.asarray(column, dtype=object))[0].astype(float)
+    finite = np.isfinite(numbers)
+    return np.where(finite, numbers, numbers[finite].min() - 1 if finite.any() else 0.0)

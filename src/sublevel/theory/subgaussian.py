@@ -11,9 +11,9 @@ are necessary for equality, so skewed noise never has it.
 """
 
 from math import log
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import as_numbers, require_level
 from ..errors import InvalidParameter
@@ -21,7 +21,7 @@ from ..errors import InvalidParameter
 __all__ = ["kappa_of_coin", "kappa_of_range"]
 
 
-def kappa_of_range(width: Any, spread: Any) -> float:
+def kappa_of_range(width: npt.ArrayLike, spread: npt.ArrayLike) -> float:
     """A kappa for outcomes that are bounded given the context (Hoeffding's lemma).
 
         max_j width_j^2 / (4 spread_j^2).

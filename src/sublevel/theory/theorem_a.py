@@ -44,9 +44,9 @@ bound at the best u is the one above.
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import (
     Array,
@@ -57,6 +57,7 @@ from ..checks import (
 )
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
+from ..guarantees.scores import as_components
 from .component_bound import ComponentBound
 
 #: Losses less likely than this under the assertions refute them.
@@ -111,8 +112,8 @@ class Asserted(ComponentBound):
         require_level(type(self).__name__, alpha=alpha)
         return 0
 
-    def _losses(self, scores: Any) -> Array:
-        losses = super()._losses(scores)
+    def _losses(self, scores: npt.ArrayLike) -> Array:
+        losses = as_components(type(self).__name__, scores)
         total, most = self._allowed(losses.shape[1])
         refute(type(self).__name__, losses, self.kappa, total, most)
         return losses
@@ -168,7 +169,7 @@ def bounded_total(total: float) -> str:
     )
 
 
-def require_kappa(owner: str, kappa: Any) -> None:
+def require_kappa(owner: str, kappa: float) -> None:
     """A variance proxy is no smaller than the variance."""
     require_nonnegative(owner, kappa=kappa)
     if not 1 <= kappa < inf:
@@ -193,7 +194,9 @@ def refute(owner: str, losses: Array, kappa: float, total: float, most: float) -
         )
 
 
-def conditional_level(radius: float, bias: Any, spread: Any, kappa: float) -> Array:
+def conditional_level(
+    radius: float, bias: npt.ArrayLike, spread: npt.ArrayLike, kappa: float
+) -> Array:
     """Theorem A itself: the violation probability at a context is at most this.
 
     Parameters

@@ -16,15 +16,15 @@ the total loss; half of delta goes to an upper bound on that.
 
 from dataclasses import dataclass
 from math import ceil, inf, log
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, require_level, require_positive
 from ..errors import InvalidParameter
 from ..guarantees.certificate import KEPT_ON_THE_SET, Certificate
 from ..guarantees.pac import RANDOM
-from ..guarantees.scores import largest
+from ..guarantees.scores import as_components, largest
 from .component_bound import SampleBound
 from .envelope import envelope
 from .mean_bounds import betting, betting_rejects
@@ -137,8 +137,8 @@ class TheoremA3(SampleBound):
         shares = np.minimum(losses.sum(axis=1) / most, 1.0)
         return most * betting(shares, share), share
 
-    def _losses(self, scores: Any) -> Array:
-        losses = super()._losses(scores)
+    def _losses(self, scores: npt.ArrayLike) -> Array:
+        losses = as_components(type(self).__name__, scores)
         if losses.max() > self.cap:
             raise InvalidParameter(
                 f"TheoremA3(cap=...) must be at least every loss, got cap={self.cap:g} "
@@ -149,7 +149,7 @@ class TheoremA3(SampleBound):
             refute("TheoremA3", losses, self.kappa, self.total, self.cap)
         return losses
 
-    def _said(self) -> tuple[str, ...]:
+    def _asserted(self) -> tuple[str, ...]:
         """What is asserted, in sentences."""
         total = _CONSTANT if self.total is None else bounded_total(self.total)
         cap = f"Asserted: no loss of a component ever exceeds {self.cap:g}."
@@ -165,7 +165,7 @@ class TheoremA3(SampleBound):
             minimum_sample_size=1,
             rank=None,
             random=RANDOM,
-            assumptions=self._said(),
+            assumptions=self._asserted(),
             reference=REFERENCE,
             note=NOT_THE_OUTCOME,
             beta_law=False,

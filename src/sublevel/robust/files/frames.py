@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...predictions import is_frame
 from .packing import Packer, Unpacker, require
 
 #: Arrays that are written as they are: flags, numbers, words, times.
@@ -17,7 +18,7 @@ def contexts_to(X: Any, packer: Packer) -> Any:
     """A description of the rows; None if they hold what a file cannot."""
     if sp.issparse(X):
         return {"sparse": packer.sparse(X)}
-    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:
+    if is_frame(X) and X.ndim == 2:
         if not all(isinstance(name, str) for name in X.columns):
             return None
         columns = [_column_to(X.iloc[:, k], packer) for k in range(X.shape[1])]

@@ -14,8 +14,9 @@ from ...checks import require_bool
 from ...errors import CertificateVoid, InvalidParameter
 from ...guarantees import Calibration, Certificate
 from ...loss_set.batch import Batch
+from ...loss_set.source import PredictsSets
 from ...losses import Loss
-from ...predictions import Table, predict
+from ...predictions import Table, index_of, predict
 from ...tables import html_table
 from ..contexts import (
     Contexts,
@@ -23,7 +24,6 @@ from ..contexts import (
     are_predictions,
     as_contexts,
     contexts_to_decide,
-    index_of,
     predicted_sets,
 )
 from ..deciding import as_chunk, decide_chunks
@@ -215,7 +215,7 @@ def _source(saved: SavedKey, model: Any) -> Any:
     promise = saved.certificate
     if promise is not None:
         promise = replace(promise, assumptions=(*promise.assumptions, SAME))
-    if hasattr(model, "predict_set"):
+    if isinstance(model, PredictsSets):
         if saved.budget is None or promise is None:
             return model if saved.budget is None else _at(model, saved.budget, None)
         # A LossSet may have a budget of its own; the saved policy's counts.

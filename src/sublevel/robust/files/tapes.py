@@ -230,7 +230,8 @@ def _nearest(args: Sequence[Shape], shape: Shape, items: Items) -> bool:
 
 
 def _shape_of(matrix: Any) -> Shape:
-    return tuple(matrix.shape) if hasattr(matrix, "shape") else ()
+    has_shape = isinstance(matrix, np.ndarray) or sp.issparse(matrix)
+    return tuple(matrix.shape) if has_shape else ()
 
 
 _FITS: dict[str, Fit] = {

@@ -234,10 +234,10 @@ class BatchOracle:
         trouble = np.where(endless, "unbounded_set", "")
         if self.nonneg.any() and not endless.all():
             ready = np.flatnonzero(~endless)
-            trouble[ready[self.narrowed(ready)._empty()]] = "empty_set"
+            trouble[ready[self.narrowed(ready).without_outcomes()]] = "empty_set"
         return trouble
 
-    def _empty(self) -> npt.NDArray[np.bool_]:
+    def without_outcomes(self) -> npt.NDArray[np.bool_]:
         """Whether no outcome of each set has the right signs, shape (n,)."""
         parts = self.batch.parts
         far = np.all([self._far(part) for part in parts], axis=0)

@@ -63,8 +63,8 @@ class Oracle:
                 "Oracle(dim=...) must be a whole number of at least 1, got "
                 f"{briefly(self.dim)}."
             )
-        for name in ("worst_case", "contains"):
-            given = getattr(self, name)
+        functions = {"worst_case": self.worst_case, "contains": self.contains}
+        for name, given in functions.items():
             if not callable(given) and not (name == "contains" and given is None):
                 raise InvalidParameter(
                     f"Oracle({name}=...) must be a function, got {briefly(given)}."

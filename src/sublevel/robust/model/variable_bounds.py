@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
+from ...conic.program import Indices
 
 #: Attributes that speak of entries one by one.
 _SIMPLE = {"nonneg", "nonpos", "pos", "neg", "bounds", "boolean", "integer"}
 
 
-def is_simple(variable: Any) -> bool:
+def is_simple(variable: cp.Variable) -> bool:
     """Whether its attributes say no more than numeric bounds and integrality.
 
     Examples
@@ -29,13 +31,14 @@ def is_simple(variable: Any) -> bool:
     return given <= _SIMPLE and numeric
 
 
-def integer_entries(variable: Any) -> Any:
+def integer_entries(variable: cp.Variable) -> Indices:
     """Which entries are integer, column by column: positions, sorted."""
-    found = [_positions(variable, name) for name in ("boolean_idx", "integer_idx")]
-    return np.unique(np.concatenate(found))
+    lists = (variable.boolean_idx, variable.integer_idx)
+    entries = [_positions(variable, listed) for listed in lists]
+    return np.unique(np.concatenate(entries))
 
 
-def declared_bounds(variable: Any) -> tuple[Array, Array]:
+def declared_bounds(variable: cp.Variable) -> tuple[Array, Array]:
     """Lower and upper bounds of the entries, column by column.
 
     Examples
@@ -54,15 +57,14 @@ def declared_bounds(variable: Any) -> tuple[Array, Array]:
         lower = np.maximum(lower, 0.0)
     if given["nonpos"] or given["neg"]:
         upper = np.minimum(upper, 0.0)
-    binary = _positions(variable, "boolean_idx")
+    binary = _positions(variable, variable.boolean_idx)
     lower[binary] = np.maximum(lower[binary], 0.0)
     upper[binary] = np.minimum(upper[binary], 1.0)
     return lower, upper
 
 
-def _positions(variable: Any, name: str) -> Any:
+def _positions(variable: cp.Variable, listed: Sequence[Indices]) -> Indices:
     """Entries in a list of CVXPY's, which holds an array of positions a dimension."""
-    listed = getattr(variable, name)
     if not len(listed):
         return np.zeros(0, dtype=int)
     return np.ravel_multi_index(listed, variable.shape or (1,), order="F")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ....checks import Array
 from ....conic.maximise import solve_by_cones, solve_checked
@@ -123,5 +125,5 @@ class CvxpyMaster:
         )
 
 
-def _dense(value: object) -> Array:
-    return np.asarray(value.toarray() if hasattr(value, "toarray") else value)
+def _dense(value: Any) -> Array:
+    return np.asarray(value.toarray() if sp.issparse(value) else value)
