@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..checks import Array
 from ..errors import InvalidParameter
-from ..sets import Finite, LabelSet, UncertaintySet, Union
+from ..sets import Finite, LabelSet, Sublevel, UncertaintySet, Union
 from .axes import axes_or_new
 
 if TYPE_CHECKING:
@@ -98,9 +98,8 @@ def plot_set(
     ax = axes_or_new(ax)
     color = _draw(ax, table, label)
     pair = list(components)
-    prediction = getattr(U, "prediction", None)
-    if prediction is not None:
-        ax.plot(*prediction.point[pair], "+", color=color, markersize=9)
+    if isinstance(U, Sublevel):
+        ax.plot(*U.prediction.point[pair], "+", color=color, markersize=9)
     if points is not None:
         outcomes = np.atleast_2d(np.asarray(points, dtype=float))
         inside = np.asarray(U.contains(outcomes))

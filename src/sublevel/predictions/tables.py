@@ -111,7 +111,7 @@ def frame_columns(Y: Table) -> tuple[str, ...] | None:
     >>> frame_columns([[1.0, 2.0]]) is None
     True
     """
-    return tuple(map(str, Y.columns)) if hasattr(Y, "columns") else None
+    return tuple(map(str, Y.columns)) if is_frame(Y) and Y.ndim == 2 else None
 
 
 def _split_list(rows: Sequence[Any]) -> list[Column]:

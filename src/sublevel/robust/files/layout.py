@@ -211,7 +211,7 @@ def _program_to(program: ConeProgram, packer: Packer) -> Plain:
         "P_where": packer.array(program.P_where),
         "width": program.width,
         "height": program.height,
-        **{name: packer.sparse(getattr(program, name)) for name in _TABLES},
+        **{name: packer.sparse(vars(program)[name]) for name in _TABLES},
     }
 
 
@@ -484,7 +484,7 @@ def _certificate_from(about: Plain) -> Certificate:
     """A certificate whose fields are of the types they are to be."""
     promise = Certificate.from_dict(about)
     for name, kinds in _FIELDS.items():
-        value = getattr(promise, name)
+        value = vars(promise)[name]
         require(isinstance(value, kinds) and not _is_nan(value), f"{name!r}")
     for words in promise.assumptions:
         require(isinstance(words, str), "an assumption")
