@@ -12,11 +12,9 @@ import numpy.typing as npt
 from ..checks import Array, as_numbers
 from ..errors import InvalidParameter
 from .decisions import DecisionArrays, Named
+from .judge.materiality import RESOLUTION
 from .judge.ruler import Ruler, is_decided
 from .judge.tape import Leaves
-
-#: Relative miss of a certain constraint that a fallback is forgiven.
-ALLOWED = 1e-6
 
 
 def as_fallback(
@@ -71,16 +69,15 @@ def exceptions(
     off = np.abs(ruler.tidied(fallback[None])[0] - fallback)
     for name in variables:
         part = slice(start, start + name.size)
-        if (off[part] > ALLOWED * np.maximum(1.0, np.abs(fallback[part]))).any():
+        if (off[part] > RESOLUTION * np.abs(fallback[part])).any():
             broken.append(f"what the variable {name.name} declares")
         start += name.size
     leaves = Leaves(fallback[None], (), ordinary)
     for rows in ruler.certain:
-        value, _ = rows.at(leaves)
-        over = float(np.max(value, initial=0.0))
-        size = float(np.max(rows.gross(leaves, np.zeros((1, len(fallback))))))
-        if over > ALLOWED * size:
-            broken.append(f"{rows.text} by {over:.3g}")
+        over = rows.at(leaves)[0]
+        size = rows.gross(leaves, np.zeros((1, len(fallback))))
+        if (over > RESOLUTION * size).any():
+            broken.append(f"{rows.text} by {over.max():.3g}")
     return tuple(broken)
 
 
