@@ -179,6 +179,7 @@ class Audit:
     passed : whether every miss is small against what its row compares
     own_oracles : names of the parameters whose worst cases are the word of the user's
         own oracle, which nothing else confirms
+    miss : of `RobustProblem.audit`: the largest miss relative to its row's size
     """
 
     objective: float
@@ -188,6 +189,7 @@ class Audit:
     passed: bool
     own_oracles: tuple[str, ...] = ()
     slack: tuple[float, ...] = ()
+    miss: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,6 @@ from ..checks import require_level
 from ..conic.solver import Solver
 from ..errors import EmptySet, InvalidParameter, SolverFailed
 from ..predictions import Table
-from .judge.tape import Leaves
 from .keys import UncertainKey
 from .model.uncertain import Key, Uncertain, uncertain_in
 from .solve.cuts.cuts import Cuts
@@ -27,8 +26,6 @@ from .solve.cuts.cuts import Cuts
 if TYPE_CHECKING:
     from .problem import RobustProblem
 
-#: Relative slack that counts as none.
-TOLERANCE = 1e-7
 
 #: Where the search upwards ends, as a multiple of the calibrated room.
 FARTHEST = 4.0**10
@@ -95,6 +92,10 @@ def _scaled_keys(
     return keys
 
 
+#: A relative miss that is no more than rounding.
+NOTHING = 1e-7
+
+
 class _Scale:
     """The budgets of one LossSet at one context, on a scale from 0 to calibrated."""
 
@@ -134,7 +135,7 @@ class _Search:
     ) -> None:
         self.engine, self.solver, self.scales = engine, solver, scales
         self.slack = cp.Variable(name="slack")
-        self.problem = _relaxed(problem, self.slack)
+        self.written, self.problem = problem, _relaxed(problem, self.slack)
         scaled = {scale.key.parameters for scale in scales}
         self.fixed: dict[Key, Any] = {
             key.parameters: key.source
@@ -163,11 +164,11 @@ class _Search:
                 f"RobustProblem.largest_budget() could not decide whether the budget "
                 f"can be kept: the status was {status!r}. Try another solver."
             )
-        prepared, arrays = self.problem.prepared(), decisions.arrays
-        leaves = Leaves(arrays.values, arrays.outcomes, prepared.ordinary())
-        sizes = [part.at(leaves)[1] for part in prepared.ruler.uncertain]
-        size = float(np.max(np.hstack([np.zeros((1, 1)), *sizes])))
-        return bool(arrays.objective[0] <= TOLERANCE * size)
+        # Whether what slack is left is small against every row is for the judge to say.
+        written = self.written.over([regions[key] for key in self.written.uncertainty])
+        variables = written.prepared().model.variables
+        audit = written.audit({v: decisions.value(v)[0] for v in variables})
+        return bool(audit.miss <= NOTHING)
 
 
 def _relaxed(problem: RobustProblem, slack: cp.Variable) -> RobustProblem:

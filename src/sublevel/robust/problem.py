@@ -186,6 +186,7 @@ class RobustProblem:
             bool(judged.passed[0]),
             (),
             tuple(judged.slack[0].tolist()),
+            float(judged.miss[0]),
         )
 
     def largest_budget(
