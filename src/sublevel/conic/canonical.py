@@ -7,7 +7,6 @@ parameters, in the order and signs Clarabel takes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
@@ -28,13 +27,6 @@ if TYPE_CHECKING:
 #: Kinds of cones with their sizes, or exponents, in the order of the rows.
 Cones = tuple[tuple[str, float], ...]
 
-#: The function that restores a structured leaf; CVXPY 1.8 has it by the second name.
-_RECOVER: Any = getattr(
-    cvx_attr2constr,
-    "recover_value_for_leaf",
-    getattr(cvx_attr2constr, "recover_value_for_variable", None),
-)
-
 #: Numbers in parameters from which on CVXPY's sparse backend is the faster one. Others
 #: take a time quadratic in them.
 MANY, SPARSE = 20, cp.settings.COO_CANON_BACKEND
@@ -49,9 +41,6 @@ def _backend(problem: cp.Problem) -> str | None:
 def cone_form(*constraints: cp.Constraint) -> ConeForm:
     """The cone rows of constraints that follow the DPP rules."""
     problem = cp.Problem(cp.Minimize(0), list(constraints))
-    bare = not problem.variables()
-    if bare:  # CVXPY 1.8 reads no problem without variables.
-        problem = cp.Problem(cp.Minimize(cp.Variable()), list(constraints))
     own = {variable.id for variable in problem.variables()}
     conic, _ = Dcp2Cone(quad_obj=False).apply(problem)
     stuffing = ConeMatrixStuffing(quad_obj=False, canon_backend=_backend(problem))
@@ -71,26 +60,12 @@ def cone_form(*constraints: cp.Constraint) -> ConeForm:
         for i, start in sorted(program.var_id_to_col.items(), key=lambda item: item[1])
     )
     constant, parameters = _terms(program)
-    form = ConeForm(
+    return ConeForm(
         columns,
         frozenset(by_id) - own,
         constant,
         parameters,
         _cones(program.constraints, {c.id: c for c in conic.constraints}),
-    )
-    return _without_first(form) if bare else form
-
-
-def _without_first(form: ConeForm) -> ConeForm:
-    """The form without its first variable, a number that enters no row."""
-    return replace(
-        form,
-        columns=tuple((v, slice(c.start - 1, c.stop - 1)) for v, c in form.columns[1:]),
-        constant=form.constant[:, 1:],
-        parameters={
-            parameter: replace(terms, column=terms.column - 1)
-            for parameter, terms in form.parameters.items()
-        },
     )
 
 
@@ -166,10 +141,10 @@ def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
 
 
 def _slots(program: ParamConeProg, labels: dict[int, str]) -> dict[str, slice]:
-    """Where each parameter is; CVXPY 1.9 renames those with a structure."""
+    """Where each parameter is; CVXPY renames those with a structure."""
     slots = {}
     for parameter in program.parameters:
-        if parameter.id not in labels or _is_structured(parameter):
+        if parameter.id not in labels:
             raise Uncompilable("a parameter is a symmetric, diagonal or sparse matrix")
         start = program.param_id_to_col[parameter.id]
         slots[labels[parameter.id]] = slice(start, start + parameter.size)
@@ -208,7 +183,8 @@ def _recovery(variable: cp.Variable, reduced: cp.Variable) -> sp.csr_array:
     if reduced.size == variable.size and not _is_structured(variable):
         return sp.eye_array(variable.size, format="csr")
     units = np.eye(reduced.size).reshape(reduced.size, *reduced.shape)
-    whole = [_RECOVER(variable, unit, project=False) for unit in units]
+    recover = cvx_attr2constr.recover_value_for_leaf
+    whole = [recover(variable, unit, project=False) for unit in units]
     columns = [
         np.ravel(w.toarray() if sp.issparse(w) else np.asarray(w), order="F")
         for w in whole

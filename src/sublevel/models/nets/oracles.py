@@ -202,9 +202,7 @@ class ProgramOracle:
 def _linear_program(problem: cp.Problem) -> dict[str, Any]:
     """The arrays of minimise c x subject to A x = b or A x <= b."""
     try:
-        # Without squares CVXPY lays out its cone form; with them, below 1.9, a QP's.
-        form = {"use_quad_obj": False}
-        program = problem.get_problem_data(cp.HIGHS, solver_opts=form)[0]
+        program = problem.get_problem_data(cp.HIGHS)[0]
     except cp.error.SolverError as error:
         raise InvalidParameter(
             "ProgramOracle(constraints=...) must be linear, got constraints that need "

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+pytest.importorskip("torch")
+
 import sublevel as sl
 from sublevel.errors import InvalidParameter
 from sublevel.models.nets import (

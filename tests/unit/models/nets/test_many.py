@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+pytest.importorskip("torch")
+
 from sublevel.errors import InvalidParameter, UnseenClass
 from sublevel.models.nets import (
     GaussianNetworkRegressor,

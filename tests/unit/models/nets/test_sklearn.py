@@ -1,6 +1,9 @@
 """The network estimators are scikit-learn citizens: every check, none excepted."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+pytest.importorskip("torch")
 
 from sublevel.models.nets import (
     GaussianNetworkRegressor,
