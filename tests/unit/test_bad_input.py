@@ -299,7 +299,7 @@ CALLS = {
         "random_state",
     ),
     "bounds": (lambda: B.TwoStage(bounds=3).fit(X, Y), "baselines.Bounds or None"),
-    "truth": (lambda: B.Oracle(3, np.ones_like).predict_set(X), "a function of X"),
+    "truth": (lambda: B.TrueMoments(3, np.ones_like).predict_set(X), "a function of X"),
     "law": (lambda: B.TrueLaw("normal"), "a function"),
     "clairvoyant": (lambda: B.Clairvoyant(3), "a RobustProblem, got 3"),
     "scheme": (lambda: B.WeightedSample(PROBLEM, 3), "sample\\(X\\)"),

@@ -85,7 +85,7 @@ def flighty(count):
     [
         (Oracle(3, lambda d: np.zeros(2)), r"shape \(3,\)"),
         (Oracle(3, lambda d: np.full(3, np.nan)), "finite array"),
-        (Oracle(3, lambda d: ["a", "b", "c"]), "with numbers"),
+        (Oracle(3, lambda d: ["a", "b", "c"]), "must be numeric"),
         (Oracle(3, lambda d: 2 * ball(d), BALL.contains), r"contains\(\) denies"),
         (Oracle(3, ball, lambda y: True), r"shape \(1,\)"),
         (Oracle(3, flighty(4)), "an earlier answer"),

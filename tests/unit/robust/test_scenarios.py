@@ -65,7 +65,7 @@ def test_shared_sets_keep_scenarios_together():
         (lambda r: Cuts(tolerance=0.0), "must be a positive number"),
         (lambda r: Cuts(tolerance=1e-4), "fails its audit"),
         (lambda r: Cuts(gap=1.0), "strictly between 0 and 1"),
-        (lambda r: Cuts(max_rounds=0), "must be a positive number"),
+        (lambda r: Cuts(max_rounds=0), "must be an integer of at least 1"),
         (lambda r: Cuts(max_rounds=1.5), "must be an integer"),
     ],
 )

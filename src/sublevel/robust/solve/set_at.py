@@ -18,7 +18,7 @@ def set_value(key: UncertainKey, value: UncertaintySet | Oracle) -> Region:
         raise InvalidParameter(
             f"The set for {key.name!r} must have dimension {key.size}, got {value.dim}."
         )
-    if isinstance(value, UncertaintySet) and not value.is_bounded:
+    if not getattr(value, "is_bounded", True):
         raise Unbounded(
             f"The set for {key.name!r} is unbounded, so no worst case exists. If its "
             "budget is inf, calibrate with more data or at a larger alpha."

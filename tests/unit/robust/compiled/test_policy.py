@@ -143,7 +143,7 @@ def test_what_the_caller_can_get_wrong():
     for wrong, message in [
         (lambda: policy.decide(), "needs covariates"),
         (lambda: policy.decide(X[:0]), "at least one context"),
-        (lambda: policy.decide(X, chunk=0), "positive number"),
+        (lambda: policy.decide(X, chunk=0), "whole number of at least 1"),
         (lambda: policy.decide(X[:, :2]), "must have dimension 3, got 1"),
     ]:
         with pytest.raises(sl.errors.InvalidParameter, match=message):

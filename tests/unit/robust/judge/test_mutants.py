@@ -335,7 +335,7 @@ def test_outcomes_off_the_boundary_are_not_believed(monkeypatch, name, fault):
         pytest.skip(
             "within the rounding of the set's own membership, and on the safe side"
         )
-    kind, right = type(region), type(region)._worst_case
+    kind, right = type(region), type(region).maximiser
     directions = np.array([[1.0, 0.3], [-0.5, 1.0], [1e-7, -1e-7], [2e6, 1e6]])
     oracle = set_oracles.FixedOracle(region)
     assert np.isfinite(oracle.worst_case(directions)).all()
@@ -345,7 +345,7 @@ def test_outcomes_off_the_boundary_are_not_believed(monkeypatch, name, fault):
             return right(self, direction)
         return fault(right(self, direction), right(self, -direction))
 
-    monkeypatch.setattr(kind, "_worst_case", wrong)
+    monkeypatch.setattr(kind, "maximiser", wrong)
     assert np.isnan(oracle.worst_case(directions)).all()
 
 
@@ -383,9 +383,9 @@ def test_outcomes_of_batches_off_the_boundary_are_not_believed(
 def test_what_is_not_believed_does_not_pass(monkeypatch):
     problem, w = portfolio()
     assert problem.solve().status == "optimal"
-    right = Ellipsoid._worst_case
+    right = Ellipsoid.maximiser
     inner = lambda self, d: 0.5 * (right(self, d) + right(self, -d))  # noqa: E731
-    monkeypatch.setattr(Ellipsoid, "_worst_case", inner)
+    monkeypatch.setattr(Ellipsoid, "maximiser", inner)
     assert not passes(problem, {w: np.array([1.0, 0.0, 0.0])})
     assert problem.compile(engine="dual").decide().status[0] == "audit_failed"
     # Were it believed, the nominal value would pass for the worst case.
