@@ -187,10 +187,15 @@ def _run(data: ProgramData, careful: bool, least: float) -> Solutions:
         return _carefully(data, least)
     program = data.program
     status, x, z, value, bound = _room(len(data), program)
+    rows, each = [], []
     for i, one in _alive(data):
-        status[i], point, multipliers, value[i], bound[i] = one
-        if point is not None:
-            x[i], z[i] = point, multipliers
+        status[i] = one.status
+        if one.status == OPTIMAL:
+            rows.append(i)
+            each.append(one)
+    if rows:
+        # Lists become arrays all at once.
+        _, x[rows], z[rows], value[rows], bound[rows] = zip(*each, strict=True)
     # What is not good enough goes to a careful solver.
     status[(status == OPTIMAL) & ~(relative_error(data, x, z, least) <= GOOD)] = FAILED
     return Solutions(status, x, value, bound)
