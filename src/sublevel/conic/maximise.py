@@ -80,10 +80,11 @@ class Solved(NamedTuple):
     resolution: float = 0.0
 
 
-def solve_by_cones(problem: cp.Problem) -> Solved:
+def solve_by_cones(problem: cp.Problem, effort: int = 0) -> Solved:
     """Solve a convex problem by Clarabel, in units of its own.
 
-    Its parameters keep their values. Where no digits come of it, more are asked for.
+    Its parameters keep their values. Where no digits come of it, more are asked for; an
+    `effort` above 0 asks for them from the start.
     """
     values = {p.id: p.value for p in problem.parameters()}
     if values:
@@ -94,8 +95,8 @@ def solve_by_cones(problem: cp.Problem) -> Solved:
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
     data = fill(without(program, pins), slots, {})
     status, before = "solver_failed", ""
-    for effort in range(3):
-        solved = Clarabel(effort).solve(data)
+    for trouble in range(effort, 3):
+        solved = Clarabel(trouble).solve(data)
         before, status = status, STATUSES[int(solved.status[0])]
         if status == "optimal":
             x = np.empty(program.width)

@@ -120,6 +120,10 @@ class CutTask:
         rounds = int(cuts.max_rounds)
         cutting = loop.run(cuts.tolerance, rounds, cuts.scenarios)
         decision = self._judged(cutting, sets)
+        if decision.status[0] == "audit_failed":
+            refined = loop.refine(cuts.tolerance, rounds)
+            if refined is not None:
+                cutting, decision = refined, self._judged(refined, sets)
         if cutting.status == cp.OPTIMAL and self._is_rounded(cutting.kept[0]):
             decision = self._settled(decision, loop, cuts, sets)
         decision.bound[0], decision.rounds[0] = cutting.bound, cutting.rounds

@@ -39,6 +39,7 @@ class CvxpyMaster:
         self._constraints = list(certain)
         self._problem = cp.Problem(objective, self._constraints)
         self._value = float("nan")
+        self._effort = 0
         #: Objectives nearer than this cannot be told apart by the solver.
         self.resolution = 0.0
 
@@ -50,7 +51,7 @@ class CvxpyMaster:
         """Solve; the status is "optimal", "infeasible" or "unbounded"."""
         self._problem = cp.Problem(self._objective, self._constraints)
         if self._solver == cp.CLARABEL:
-            solved = solve_by_cones(self._problem)
+            solved = solve_by_cones(self._problem, self._effort)
             if solved.status == "solver_failed":
                 raise SolverFailed(
                     "CLARABEL stopped without a solution on the robust problem. "
@@ -66,6 +67,12 @@ class CvxpyMaster:
             raise
         self._value = float(self._problem.value)
         return status
+
+    def refine(self) -> bool:
+        """From now on ask for more digits; whether there are more to be had."""
+        more = self._solver == cp.CLARABEL and self._effort == 0
+        self._effort = 2
+        return more
 
     def look_along_ray(self) -> bool:
         """CVXPY does not say in which direction a problem is unbounded."""

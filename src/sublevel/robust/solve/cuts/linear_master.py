@@ -62,6 +62,10 @@ class LinearMaster:
             self._point = np.append(program.point * self._units, 1.0)
         return status
 
+    def refine(self) -> bool:
+        """Whether there are more digits to be had: no, vertices are exact."""
+        return False
+
     def look_along_ray(self) -> bool:
         """After "unbounded": stand at infinity, if HiGHS can say in which direction."""
         ray = (self._program or self._begin([])).ray()

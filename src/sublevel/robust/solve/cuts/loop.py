@@ -40,6 +40,8 @@ class Master(Protocol):
 
     def solve(self) -> str: ...
 
+    def refine(self) -> bool: ...
+
     def look_along_ray(self) -> bool: ...
 
     def drop_objective(self) -> None: ...
@@ -147,6 +149,13 @@ class Loop:
         settled = self._rounds(tolerance, max_rounds)
         self._bound, self._kept = bound, kept
         return settled if settled.status == cp.OPTIMAL else None
+
+    def refine(self, tolerance: float, max_rounds: int) -> Cutting | None:
+        """After an optimum of too few digits: once more with all there are."""
+        if not self._master.refine():
+            return None
+        refined = self._rounds(tolerance, max_rounds)
+        return refined if refined.status == cp.OPTIMAL else None
 
     def _rounds(self, tolerance: float, max_rounds: int) -> Cutting:
         for rounds in range(1, max_rounds + 1):
