@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
@@ -112,16 +113,20 @@ def test_missing_packages_are_told_before_the_work(monkeypatch, tmp_path):
 def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     words = ["reproduce", "newsvendor", "--jobs", "1", "--out", str(tmp_path)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "sublevel", *words], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "sublevel", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever runs the tests may be deaf to interrupts, and children inherit that.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("cells-*/news*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)[1]
+    words = process.communicate(timeout=60)[1]
     assert process.returncode == INTERRUPTED
-    assert "the same command goes on from there" in said.splitlines()[-1]
-    assert "Traceback" not in said
+    assert "the same command goes on from there" in words.splitlines()[-1]
+    assert "Traceback" not in words
 
 
 @pytest.mark.parametrize("problem", ["newsvendor", "portfolio"])

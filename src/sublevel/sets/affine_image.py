@@ -79,49 +79,55 @@ class AffineImage(UncertaintySet):
 
     @property
     def _is_injective(self) -> bool:
-        return bool(np.linalg.matrix_rank(self.matrix) == self.set.dim)
+        scaled = self.matrix / self._sizes[:, None]
+        return bool(np.linalg.matrix_rank(scaled) == self.set.dim)
+
+    @property
+    def _sizes(self) -> Array:
+        """What each component is measured in: units of their own, shape (dim,)."""
+        sizes = np.maximum(np.abs(self.matrix).max(axis=1), np.abs(self.offset))
+        return np.where(sizes > 0, sizes, 1.0)
 
     def _image(self, factors: Array) -> Array:
         return np.asarray(factors @ self.matrix.T + self.offset)
 
     def membership(self, outcomes: Array, tol: float) -> BoolArray:
         if self._is_injective:
-            solved = np.linalg.lstsq(self.matrix, (outcomes - self.offset).T)[0]
+            scaled, sizes = self.matrix / self._sizes[:, None], self._sizes
+            solved = np.linalg.lstsq(scaled, ((outcomes - self.offset) / sizes).T)[0]
             factors = np.asarray(solved.T, dtype=float)
-            slack = self._slack(outcomes, tol)
-            near = np.abs(self._image(factors) - outcomes).max(axis=1) <= slack
+            off = np.abs(self._image(factors) - outcomes)
+            near = (off <= self._slack(outcomes, tol)).all(axis=1)
             return np.asarray(near & self.set.membership(factors, tol))
         listed = self.listed()
         if listed is not None:
-            slack = self._slack(outcomes, tol)
-            gaps = np.abs(outcomes[:, None, :] - listed).max(axis=2).min(axis=1)
-            return np.asarray(gaps <= slack)
+            off = np.abs(outcomes[:, None, :] - listed)
+            near = (off <= self._slack(outcomes, tol)[:, None, :]).all(axis=2)
+            return np.asarray(np.any(near, axis=1))
         parts = [AffineImage(s, self.matrix, self.offset) for s in self.set.parts()]
         return np.array(
             [any(part.reaches(row, tol) for part in parts) for row in outcomes]
         )
 
     def _slack(self, outcomes: Array, tol: float) -> Array:
-        size = np.maximum(np.abs(outcomes), np.abs(self.offset)).max(axis=1)
-        size = np.maximum(size, np.abs(self.matrix).max())
-        return np.asarray(max(tol, 1e-10) * size)
+        """Rounding of each component, shape (n, dim)."""
+        return np.asarray(max(tol, 1e-10) * np.maximum(np.abs(outcomes), self._sizes))
 
     def reaches(self, outcome: Array, tol: float) -> bool:
         """Whether some factor leads to the outcome: how near any comes to it."""
         factor = cp.Variable(self.set.dim)
         off = self.matrix @ factor + self.offset - outcome
-        slack = float(self._slack(outcome[None, :], tol)[0])
-        size = float(np.abs(self.matrix).max()) or 1.0
+        slack = self._slack(outcome[None, :], tol)[0]
         try:
             nearest, _ = maximise_expression(
-                -cp.norm_inf(off / size),
+                -cp.norm_inf(off / slack),
                 factor,
                 self.set.conditions(factor),
                 "AffineImage",
             )
         except EmptySet:
             return False
-        return -nearest * size <= slack + 1e-9 * size
+        return -nearest <= 1.0 + 1e-9 * float(np.max(self._sizes / slack))
 
     def maximiser(self, direction: Array) -> Array:
         return self._image(self.set.maximiser(self._pulled(direction)))

@@ -215,7 +215,7 @@ def _at_point(
     """
     point = np.asarray(prediction.point, dtype=float)
     size = np.abs(point).max(axis=-1, keepdims=True)
-    near = (np.abs(outcomes - point) <= 1e-12 * size).all(axis=-1)
+    near = (np.abs(outcomes - point) <= 1e-10 * size).all(axis=-1)
     return np.asarray(near & (loss.score(prediction, point) <= budgets))
 
 

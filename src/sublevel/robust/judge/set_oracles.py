@@ -24,6 +24,7 @@ from ...predictions import Numbers, Outcomes, Prediction
 from ...sets import Box, Finite, LabelSet, Mixed, UncertaintySet, Union
 from ...sets.members import is_empty
 from ...sets.mixed import has_labels
+from ...sets.probability_ball import ProbabilityBall
 from ...sets.sublevel import membership
 
 #: Relative slack within which an outcome counts as in its set, the relative step that
@@ -149,7 +150,11 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
     rounding = EDGE * float(np.abs(direction) @ (np.abs(outcome) + np.abs(opposite)))
     if gains.sum() <= rounding:
         # The set has no width here, or it is the answer to another question.
-        inside = region.contains(outcome + _nudges(direction, outcome), EDGE)
+        nudges = _nudges(direction, outcome)
+        if isinstance(region, ProbabilityBall):
+            # A divergence is of second order: small steps in it are lost in rounding.
+            nudges = nudges[np.abs(nudges).max(axis=1) >= STEP]
+        inside = region.contains(outcome + nudges, EDGE)
         return bool(gains.sum() >= -rounding and not np.any(inside))
     size = np.maximum(STEP * np.abs(way), ROUNDING * np.abs(outcome))
     each = np.flatnonzero(gains >= SHARE * gains.sum())
