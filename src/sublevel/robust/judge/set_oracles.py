@@ -36,7 +36,7 @@ SHARE = 0.05
 #: Steps that lead out of a set that has no width, relative to the outcome.
 NUDGES = 10.0 ** np.arange(-9, 4)
 #: Rounding of outcomes, relative to their size.
-ROUNDING = 1e-11
+ROUNDING = 1e-9
 
 #: Sets without a closed form ask CVXPY, which numbers its variables with one counter
 #: for all threads and does not guard it.

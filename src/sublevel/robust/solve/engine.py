@@ -52,6 +52,9 @@ TROUBLES: dict[type[Exception], str] = {
     OutsideDomain: "outside_domain",
 }
 
+#: What cutting planes may say where another solver failed: at some outcomes of the sets
+#: already there is no decision, or there is one.
+SURE = ("optimal", "infeasible")
 #: What cutting planes may end in where they were to help.
 UNDECIDED: tuple[type[Exception], ...] = (*TROUBLES, NotRobustifiable)
 
@@ -192,7 +195,7 @@ class Engine:
                 decided = self._by_cuts(prepared, sets, Cuts())
         except UNDECIDED:
             return None
-        return decided if decided[0].status[0] == "optimal" else None
+        return decided if decided[0].status[0] in SURE else None
 
     @property
     def _chunk_solver(self) -> Solver:
@@ -220,7 +223,7 @@ class Engine:
                 again = self._by_cuts(prepared, sets, Cuts())
             except UNDECIDED:
                 return decided
-            return again if again[0].status[0] == "optimal" else decided
+            return again if again[0].status[0] in SURE else decided
         return decided
 
     def _by_cuts(
