@@ -217,7 +217,10 @@ def test_rows_used_for_training_are_counted_and_left_out(rng):
     assert found.checks[0].value == 10
     assert "10 of these rows trained the model" in found.advice
     assert alarms(apart) == []
-    assert found.checks[1:] == apart.checks[1:]
+    # In words: in Python 3.13 a check whose surprise is nan differs from itself.
+    assert [str(one) for one in found.checks[1:]] == [
+        str(one) for one in apart.checks[1:]
+    ]
 
 
 def test_rows_used_to_calibrate_are_counted(rng):
