@@ -15,7 +15,7 @@ from ..loss_set.batch import Batch
 from .contexts import ContextSets
 from .decisions import DecisionArrays, Layout
 from .judge.ruler import has_failed
-from .parallel import each
+from .parallel import each, is_alone
 from .progress import Bar
 from .solve.chunk import ChunkTask
 
@@ -25,6 +25,8 @@ _LOG = logging.getLogger(__name__)
 AHEAD = 100
 #: Most contexts, and most numbers, that are decided in one go.
 MOST_CONTEXTS, MOST_NUMBERS = 1000, 2_000_000
+#: The same where there is nobody to share them with.
+MOST_ALONE = 4000
 
 #: Decide one context, given each key's set.
 DecideOne = Callable[[Sequence[Any]], tuple[DecisionArrays, Mapping[Any, Array]]]
@@ -44,7 +46,7 @@ def decide_chunks(
     """Chunk after chunk. Models predict here, workers solve."""
     # A context that no result speaks of would be seen.
     decisions = task.layout.room(np.full(rows, "lost"))
-    size = step or chunk_size(task)
+    size = step or chunk_size(task, is_alone(n_jobs))
     good: dict[int, Indices] = {}
     batches: dict[int, list[Batch | None]] = {}
 
@@ -100,11 +102,13 @@ def as_chunk(owner: str, chunk: int | None) -> int | None:
     return int(chunk)
 
 
-def chunk_size(task: ChunkTask) -> int:
+def chunk_size(task: ChunkTask, alone: bool) -> int:
     """Contexts that share the work and fit in memory together."""
     program = task.compiled.program
     numbers = len(program.indices) + program.height + program.width
-    return int(np.clip(MOST_NUMBERS // numbers, 1, MOST_CONTEXTS))
+    return int(
+        np.clip(MOST_NUMBERS // numbers, 1, MOST_ALONE if alone else MOST_CONTEXTS)
+    )
 
 
 def _rescue(

@@ -34,6 +34,23 @@ def require_workers(n_jobs: object) -> None:
         )
 
 
+def is_alone(n_jobs: int | None) -> bool:
+    """Whether there is one worker only.
+
+    Examples
+    --------
+    >>> is_alone(1), is_alone(2)
+    (True, False)
+    """
+    return _workers(n_jobs) == 1
+
+
+def _workers(n_jobs: int | None) -> int | None:
+    if n_jobs is None:
+        n_jobs = get_active_backend(prefer="threads")[1]
+    return n_jobs
+
+
 def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
     """Results in order. Jobs are made as workers become free, not before.
 
@@ -43,8 +60,7 @@ def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
     """
     done = 0
     require_workers(n_jobs)
-    if n_jobs is None:
-        n_jobs = get_active_backend(prefer="threads")[1]
+    n_jobs = _workers(n_jobs)
     if n_jobs != 1 and count > 1:
         run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
         given = (jobs(k) for k in range(count))
