@@ -79,12 +79,12 @@ class ConeProgram:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of variables."""
         return len(self.indptr) - 1
 
-    @property
+    @cached_property
     def height(self) -> int:
         """Number of rows."""
         return int(self.b.shape[0])
@@ -243,10 +243,11 @@ class ProgramData:
     @property
     def finite(self) -> npt.NDArray[np.bool_]:
         """Whether all numbers of a context are finite, shape (n,)."""
-        blocks = (self.P, self.q, self.A, self.b)
-        fixed = all(np.isfinite(block.base).all() for block in blocks)
-        each = [np.isfinite(block.values).all(axis=1) for block in blocks]
-        return np.asarray(np.all(each, axis=0) & fixed)
+        finite = np.ones(len(self), dtype=bool)
+        for block in (self.P, self.q, self.A, self.b):
+            finite &= np.isfinite(block.values).all(axis=1)
+            finite &= np.isfinite(block.base).all()
+        return finite
 
 
 def fill(
@@ -266,7 +267,12 @@ def fill(
     theta = np.hstack(slots) if slots else np.zeros((n, 0))
     fixed = fixed.copy()
     fixed[moving.columns] = 0.0
-    blocks = {k: _varying(*block, fixed, theta) for k, block in moving.blocks.items()}
+    blocks = {}
+    for name, (table, where, part) in moving.blocks.items():
+        base = np.asarray(table @ fixed)
+        # One sparse product for all contexts.
+        values = base[where] + np.asarray((part @ theta.T).T)
+        blocks[name] = Varying(base, where, np.ascontiguousarray(values))
     return ProgramData(program, **blocks)
 
 
@@ -277,15 +283,6 @@ def _moved(
     part = sp.csr_array(table[:, columns])
     where = np.flatnonzero(np.diff(part.indptr))
     return table, where, part[where]
-
-
-def _varying(
-    table: sp.csr_array, where: Indices, part: sp.csr_array, fixed: Array, theta: Array
-) -> Varying:
-    base = np.asarray(table @ fixed)
-    # One sparse product for all contexts.
-    values = base[where] + np.asarray((part @ theta.T).T)
-    return Varying(base, where, np.ascontiguousarray(values))
 
 
 def _mirrored(

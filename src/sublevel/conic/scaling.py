@@ -89,12 +89,14 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     """
     layout = layout_of(data.program)
     odd = np.zeros(len(data), dtype=bool)
-    costs = [c.max(axis=1, keepdims=True, initial=0.0) for c in _entries(data.q, 1)]
-    for sizes in (*layout.largest(data.A), *_entries(data.b), np.maximum(*costs)):
+    fixed, varying = _entries(data.q, 1)
+    cost = np.maximum(fixed.max(initial=0.0), varying.max(axis=1, initial=0.0))
+    for sizes in (*layout.largest(data.A), *_entries(data.b), cost[:, None]):
         far = (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
         odd |= far.any(axis=1)
-    small = [((sizes < SMALL) & (sizes > 0)).any() for sizes in _entries(data.A)]
-    if any(small):
+    fixed, varying = _entries(data.A)
+    small = ((fixed < SMALL) & (fixed > 0)).any()
+    if small or ((varying < SMALL) & (varying > 0)).any():
         A = np.abs(layout.without_noise(data.A.rows()))
         odd |= ((A < SMALL) & (A > 0)).any(axis=1)
     return odd
@@ -179,8 +181,8 @@ class Layout:
         stand, they are what rounding left of terms that cancelled, and have no unit.
         """
         size = np.abs(A)
-        row = self._rows.largest(size)[:, self._row_of_entry]
-        column = self._by_column.largest(size)[:, self._column_of_entry]
+        row = self._rows.reduced(size, np.maximum)[:, self._row_of_entry]
+        column = self._by_column.reduced(size, np.maximum)[:, self._column_of_entry]
         noise = (size < NOISE * np.minimum(row, column)) & self._curved_entry
         return np.where(noise, 0.0, A)
 
@@ -194,38 +196,37 @@ class Layout:
             (self._rows, self._row_of_entry),
             (self._by_column, self._column_of_entry),
         ):
-            fixed = groups.largest(constant[None])
+            fixed = groups.reduced(constant[None], np.maximum)
             moving = _Groups(of_entry[A.where], groups.size)
             hit = np.zeros(groups.size, dtype=bool)
             hit[of_entry[A.where]] = True
             yield fixed[:, ~hit]
             if hit.any():
-                values = moving.largest(np.abs(A.values))[:, hit]
+                values = moving.reduced(np.abs(A.values), np.maximum)[:, hit]
                 yield np.maximum(values, fixed[:, hit])
 
     def row_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of each group of rows, shape (n, groups)."""
-        total = self._by_entry.sums(_terms(A, of_A)) + self._by_row.sums(
-            _terms(b, of_b)
-        )
-        return _over(total, self._by_entry.sums(of_A) + self._by_row.sums(of_b))
+        total = self._by_entry.reduced(_terms(A, of_A))
+        total = total + self._by_row.reduced(_terms(b, of_b))
+        return _over(total, self._by_entry.reduced(of_A) + self._by_row.reduced(of_b))
 
     def column_mean(self, A: Array, of_A: Array, q: Array, of_q: Array) -> Array:
         """Weighted mean exponent of each column and its cost, shape (n, nx)."""
-        total = self._by_column.sums(_terms(A, of_A)) + _terms(q, of_q)
-        return _over(total, self._by_column.sums(of_A) + of_q)
+        total = self._by_column.reduced(_terms(A, of_A)) + _terms(q, of_q)
+        return _over(total, self._by_column.reduced(of_A) + of_q)
 
     def pair_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of y less that of t, of each pair: (n, pairs)."""
         own_A, own_b = of_A * np.abs(self._sign_entry), of_b * np.abs(self._sign_row)
-        total = self._of_pair_entry.sums(_terms(A, own_A) * self._sign_entry)
-        total = total + self._of_pair_row.sums(_terms(b, own_b) * self._sign_row)
-        count = self._of_pair_entry.sums(own_A) + self._of_pair_row.sums(own_b)
+        total = self._of_pair_entry.reduced(_terms(A, own_A) * self._sign_entry)
+        total = total + self._of_pair_row.reduced(_terms(b, own_b) * self._sign_row)
+        count = self._of_pair_entry.reduced(own_A) + self._of_pair_row.reduced(own_b)
         return _over(total, count)
 
 
 def layout_of(program: ConeProgram) -> Layout:
-    """The layout of a program, made once."""
+    """The layout of a program, made once, at best before the first context."""
     if program not in _LAYOUTS:
         _LAYOUTS[program] = Layout(program)
     return _LAYOUTS[program]
@@ -244,19 +245,12 @@ class _Groups:
         sorted_groups = group[order]
         self._hit, self._first = np.unique(sorted_groups, return_index=True)
 
-    def sums(self, values: Array) -> Array:
-        """Shape (n, groups), 0 where a group is empty."""
-        return self._reduced(np.add, values)
-
-    def largest(self, values: Array) -> Array:
-        """The same with the largest value."""
-        return self._reduced(np.maximum, values)
-
-    def _reduced(self, function: np.ufunc, values: Array) -> Array:
+    def reduced(self, values: Array, by: np.ufunc = np.add) -> Array:
+        """Sums, or the like, of shape (n, groups), 0 where a group is empty."""
         result = np.zeros((len(values), self.size))
         if len(self._hit):
             ordered = values if self._order is None else values[:, self._order]
-            result[:, self._hit] = function.reduceat(ordered, self._first, axis=1)
+            result[:, self._hit] = by.reduceat(ordered, self._first, axis=1)
         return result
 
 
@@ -279,14 +273,16 @@ def _over(total: Array, count: Array) -> Array:
     return np.asarray(total / np.where(count > 0, count, 1.0))
 
 
-def _entries(block: Varying, last: int = 0) -> Iterator[Array]:
-    """Sizes of a block's entries, those that vary apart; without the `last` ones."""
+def _entries(block: Varying, last: int = 0) -> tuple[Array, Array]:
+    """Sizes of a block's entries, (1, others) and those that vary, (n, some).
+
+    Without the `last` ones.
+    """
     kept = block.where < len(block.base) - last
     fixed = np.ones(len(block.base), dtype=bool)
     fixed[block.where] = False
     fixed[len(block.base) - last :] = False
-    yield np.abs(block.base[fixed])[None]
-    yield np.abs(block.values[:, kept])
+    return np.abs(block.base[fixed])[None], np.abs(block.values[:, kept])
 
 
 def _row_mean(values: Array, weights: Array) -> Array:

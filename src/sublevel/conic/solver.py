@@ -28,6 +28,14 @@ _CODES = {
     clarabel.SolverStatus.PrimalInfeasible: INFEASIBLE,
     clarabel.SolverStatus.DualInfeasible: UNBOUNDED,
 }
+_CONES = {
+    "zero": clarabel.ZeroConeT,
+    "nonneg": clarabel.NonnegativeConeT,
+    "soc": clarabel.SecondOrderConeT,
+    "psd": clarabel.PSDTriangleConeT,
+    "exp": clarabel.ExponentialConeT,
+    "power": clarabel.PowerConeT,
+}
 #: Statuses of a solver that went as far as rounding lets it: its word is checked.
 _EXHAUSTED = (
     clarabel.SolverStatus.AlmostSolved,
@@ -120,7 +128,8 @@ class Clarabel:
         for rows in (np.flatnonzero(usable & ~odd), np.flatnonzero(usable & odd)):
             if not rows.size:
                 continue
-            part = self._solve(data.at(rows), bool(odd[rows[0]]))
+            some = data if len(rows) == n else data.at(rows)
+            part = self._solve(some, bool(odd[rows[0]]))
             status[rows], x[rows] = part.status, part.x
             value[rows], bound[rows] = part.objective, part.bound
             if part.resolution is not None:
@@ -131,14 +140,18 @@ class Clarabel:
 
     def _solve(self, data: ProgramData, odd: bool) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
+        careful = self.effort > 0
         scaling = scale(data) if odd else None
-        solved = _in_units(data, scaling, self.effort > 0)
-        if self.effort > 0 and scaling is not None:
+        if scaling is None:
+            solved = _run(data, careful)
+        else:
+            solved = _in_units(data, scaling, careful)
+        if careful and scaling is not None:
             # As it is written, where no units were of help. That there is no solution
             # is a claim too, and in bad units it may be a wrong one.
             lost = np.flatnonzero(solved.status != OPTIMAL)
             if lost.size:
-                written = _in_units(data.at(lost), None, careful=True, least=0.0)
+                written = _run(data.at(lost), careful=True, least=0.0)
                 _replace(solved, lost, written)
         for _ in range(2 * (self.effort > 1)):
             rows = np.flatnonzero(np.isfinite(solved.x).all(axis=1))
@@ -153,12 +166,8 @@ class Clarabel:
         return solved
 
 
-def _in_units(
-    data: ProgramData, scaling: Scaling | None, careful: bool, least: float = LEAST
-) -> Solutions:
-    solved = _run(data if scaling is None else scaling.apply(data), careful, least)
-    if scaling is None:
-        return solved
+def _in_units(data: ProgramData, scaling: Scaling, careful: bool) -> Solutions:
+    solved = _run(scaling.apply(data), careful)
     bound = np.full(len(data), np.nan) if solved.bound is None else solved.bound
     return Solutions(
         solved.status,
@@ -182,7 +191,7 @@ def _replace(solved: Solutions, rows: Indices, other: Solutions) -> None:
         solved.resolution[at] = other.resolution[good]
 
 
-def _run(data: ProgramData, careful: bool, least: float) -> Solutions:
+def _run(data: ProgramData, careful: bool, least: float = LEAST) -> Solutions:
     if careful:
         return _carefully(data, least)
     program = data.program
@@ -265,8 +274,10 @@ def _once(
 
 
 def _alive(data: ProgramData) -> Iterator[tuple[int, Solution]]:
-    live = None
-    for i, changes in enumerate(_updates(data)):
+    live, updates = None, _updates(data)
+    for i in range(len(data)):
+        # The first context is what the solver is built for.
+        changes = next(updates) if i else {}
         if live is None:
             live = _build(data, i, _settings())
         elif changes:
@@ -290,12 +301,17 @@ def _settings() -> Any:
 
 def _build(data: ProgramData, i: int, settings: clarabel.DefaultSettings) -> Any:
     program = data.program
+    cones = []
+    for kind, size in program.cones:
+        # The number of a power cone is its exponent; all exponential ones are alike.
+        given = () if kind == "exp" else (size if kind == "power" else int(size),)
+        cones.append(_CONES[kind](*given))
     return clarabel.DefaultSolver(
         program.quadratic(data.P.row(i)),
         data.q.row(i)[:-1],
         program.matrix(data.A.row(i)),
         data.b.row(i),
-        _cones(program),
+        cones,
         settings,
     )
 
@@ -313,7 +329,7 @@ def _read(solved: clarabel.DefaultSolution) -> Solution:
 
 
 def _updates(data: ProgramData) -> Iterator[dict[str, Any]]:
-    """What to hand a live solver at each context: the blocks that vary.
+    """What to hand a live solver at each context but the first: what varies.
 
     Lists, not arrays: the solver's binding reads them two to three times faster.
     """
@@ -325,7 +341,7 @@ def _updates(data: ProgramData) -> Iterator[dict[str, Any]]:
     blocks = {name: block for name, block in blocks.items() if len(block.where)}
     widest = max((len(block.base) for block in blocks.values()), default=1)
     step = max(1, BLOCK // widest)
-    for start in range(0, len(data), step):
+    for start in range(1, len(data), step):
         rows = slice(start, min(start + step, len(data)))
         lists = {name: _lists(block.at(rows)) for name, block in blocks.items()}
         for k in range(rows.stop - start):
@@ -339,15 +355,3 @@ def _lists(block: Varying) -> list[Any]:
         return whole
     where = block.where.tolist()
     return [(where, row) for row in block.values.tolist()]
-
-
-def _cones(program: ConeProgram) -> list[Any]:
-    kinds = {
-        "zero": lambda size: clarabel.ZeroConeT(int(size)),
-        "nonneg": lambda size: clarabel.NonnegativeConeT(int(size)),
-        "soc": lambda size: clarabel.SecondOrderConeT(int(size)),
-        "psd": lambda size: clarabel.PSDTriangleConeT(int(size)),
-        "exp": lambda size: clarabel.ExponentialConeT(),
-        "power": lambda size: clarabel.PowerConeT(size),
-    }
-    return [kinds[kind](size) for kind, size in program.cones]
