@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -93,11 +94,20 @@ class Layout:
     constraints: int
     rows: int
 
+    @cached_property
+    def sizes(self) -> tuple[int, tuple[int, ...]]:
+        """Entries of the variables, and of each key."""
+        return sum(v.size for v in self.variables), tuple(
+            sum(p.size for p in key) for key in self.keys
+        )
+
     def room(self, status: npt.ArrayLike) -> DecisionArrays:
         """Room for the decisions of contexts with these statuses."""
         status = np.array(status, dtype="<U20")
-        n, width = len(status), sum(v.size for v in self.variables)
-        dims = [sum(p.size for p in key) for key in self.keys]
+        n, (width, dims) = len(status), self.sizes
+        outcomes = []
+        for dim in dims:
+            outcomes.append(np.full((n, dim), np.nan))
         return DecisionArrays(
             status,
             np.full((n, width), np.nan),
@@ -107,7 +117,7 @@ class Layout:
             np.full((n, self.rows), np.nan),
             np.full((n, self.constraints), np.nan),
             np.full(n, -1),
-            tuple(np.full((n, dim), np.nan) for dim in dims),
+            tuple(outcomes),
             np.zeros(n, dtype=int),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -41,17 +42,17 @@ class UncertainKey:
     source: Source
     parameters: Key = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The key in words."""
         return ", ".join(part.name for part in self.parts)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of entries of an outcome."""
         return sum(part.size for part in self.parts)
 
-    @property
+    @cached_property
     def predicted(self) -> SetSource | None:
         """The source, if its sets depend on the context."""
         source = self.source

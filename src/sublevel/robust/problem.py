@@ -77,6 +77,10 @@ class RobustProblem:
         self._goal = cp.Variable(name="worst case of the objective")
         self._products = products_in([self.objective, *self.constraints])
         self._prepared: tuple[tuple[bytes, ...], Prepared] | None = None
+        self._keys = tuple(
+            UncertainKey(tuple(named(p) for p in key), key_signs(key), source, key)
+            for key, source in self.uncertainty.items()
+        )
         self._policies: dict[Any, Policy] = {}
         if all(p.value is not None for p in self._products):
             self.prepared()
@@ -219,14 +223,18 @@ class RobustProblem:
     @property
     def keys(self) -> tuple[UncertainKey, ...]:
         """The uncertain keys, each with what gives its sets."""
-        return tuple(
-            UncertainKey(tuple(named(p) for p in key), key_signs(key), source, key)
-            for key, source in self.uncertainty.items()
-        )
+        for key in self._keys:
+            if self.uncertainty[key.parameters] is not key.source:
+                self._keys = tuple(
+                    other.with_source(self.uncertainty[other.parameters])
+                    for other in self._keys
+                )
+                break
+        return self._keys
 
     def prepared(self) -> Prepared:
         """The model and its judge, at the present values of its products."""
-        now = stamp(self._products)
+        now = stamp(self._products) if self._products else ()
         if self._prepared is None or self._prepared[0] != now:
             model = read_model(
                 self.objective,

@@ -80,17 +80,6 @@ class Frame:
             _end(self.ordinary, self.leaves),
         )
 
-    def present(self) -> Array:
-        """The present values of the ordinary parameters, shape (entries,)."""
-        values = np.zeros(_end(self.ordinary, self.leaves))
-        for i, start in self.ordinary.items():
-            value = self.leaves[i].value
-            if value is None:
-                continue
-            dense = value.toarray() if sp.issparse(value) else value
-            values[start : start + self.leaves[i].size] = np.ravel(dense, order="F")
-        return values
-
     def random_leaves(self, rng: np.random.Generator, n: int = 1) -> Leaves:
         """Leaves at random, positive and of any declared structure."""
         width, dims, count = self.sizes()

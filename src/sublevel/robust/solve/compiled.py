@@ -14,9 +14,9 @@ from ...checks import Array
 from ...conic.canonical import cone_program
 from ...conic.pinning import Pins, pinned, without
 from ...conic.program import ConeProgram, Indices, Uncompilable
+from ...conic.scaling import layout_of
 from ...conic.substitution import substituted_problem
 from ...epigraph import Epigraph
-from ...errors import InvalidParameter
 from ...sets import UncertaintySet
 from ..judge.ruler import Ruler
 from ..model.products import present_value
@@ -40,6 +40,8 @@ class Compiled:
     regions : for each key, its set if that is a value, or None
     nonneg : for each key, which entries are declared not to be negative, where its
         sets are predicted and do not say it themselves, or are a value
+    ordinary : slots of ordinary parameters, each with where its values start among all
+        of theirs
     """
 
     program: ConeProgram
@@ -48,6 +50,7 @@ class Compiled:
     offset: Array
     regions: tuple[UncertaintySet | None, ...]
     nonneg: tuple[npt.NDArray[np.bool_], ...]
+    ordinary: tuple[tuple[slice, int], ...] = ()
 
     def values(self, x: Array) -> Array:
         """The user's variables from solutions (n, nx), tidied: shape (n, entries)."""
@@ -75,7 +78,8 @@ def compile_counterpart(
         problem = substituted_problem(problem, values)
     written, plain = _without_integers(problem)
     own = [forms[key] for key in model.keys]
-    program = cone_program(written, _labels(model, own))
+    labels = _labels(model, own)
+    program = cone_program(written, labels)
     _refuse_moving_curvature(program)
     entries = [program.variables.get(plain.get(v.id, v.id)) for v in model.variables]
     outputs = sp.csr_array(
@@ -89,8 +93,13 @@ def compile_counterpart(
     pins = _pins(program, outputs, ruler, whole)
     offset = np.asarray(outputs[:, pins.columns] @ pins.values)
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
+    program = without(program, pins)
+    # What all contexts share is worked out before the first of them.
+    slots = [n for n in labels.values() if n in program.slots]
+    program.moving(tuple(n for n in slots if not n.startswith("ordinary.")))
+    layout_of(program)
     return Compiled(
-        without(program, pins),
+        program,
         ruler,
         sp.csr_array(outputs[:, keep]),
         offset,
@@ -99,25 +108,17 @@ def compile_counterpart(
             f.nonneg if isinstance(f, SlotSet) else key_signs(key)
             for key, f in zip(model.keys, own, strict=True)
         ),
+        _ordinary(model, program),
     )
 
 
-def ordinary_slots(model: RobustModel, program: ConeProgram) -> Array:
-    """The slot vector with the present values of the ordinary parameters."""
-    slots = np.zeros(program.size)
-    slots[-1] = 1.0
-    for number, parameter in enumerate(model.ordinary):
-        if f"ordinary.{number}" not in program.slots:
-            continue
-        value = parameter.value
-        if value is None:
-            raise InvalidParameter(
-                f"The parameter {parameter.name()!r} must have a value before a "
-                "decision can be made."
-            )
-        dense = value.toarray() if sp.issparse(value) else value
-        slots[program.slots[f"ordinary.{number}"]] = np.ravel(dense, order="F")
-    return slots
+def _ordinary(
+    model: RobustModel, program: ConeProgram
+) -> tuple[tuple[slice, int], ...]:
+    """Slots of the ordinary parameters, and where their values start."""
+    ends = np.cumsum([0, *(p.size for p in model.ordinary)]).tolist()
+    named = [(f"ordinary.{number}", start) for number, start in enumerate(ends[:-1])]
+    return tuple((program.slots[n], at) for n, at in named if n in program.slots)
 
 
 def _pins(

@@ -36,7 +36,7 @@ from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.uncertain import Key
 from .chunk import ChunkTask
-from .compiled import Compiled, compile_counterpart, counterpart, ordinary_slots
+from .compiled import Compiled, compile_counterpart, counterpart
 from .cuts.cuts import Cuts, CutTask
 from .cuts.linear_model import LinearModel, linear_model
 from .lifted_set import bends_outcome, with_lifted
@@ -96,9 +96,19 @@ class Prepared:
 
     def ordinary(self) -> Array:
         """The present values of the ordinary parameters, all of which have one."""
+        values = [np.zeros(0)]
         for parameter in self.model.ordinary:
-            present_value(parameter)
-        return self.frame.present()
+            values.append(np.ravel(present_value(parameter), order="F"))
+        return np.concatenate(values)
+
+    def task(self, compiled: Compiled, solver: Solver) -> ChunkTask:
+        """What decides chunks, at the present values of the ordinary parameters."""
+        ordinary = self.ordinary()
+        slots = np.zeros(compiled.program.size)
+        slots[-1] = 1.0
+        for at, start in compiled.ordinary:
+            slots[at] = ordinary[start : start + at.stop - at.start]
+        return ChunkTask(compiled, slots, ordinary, self.layout, solver)
 
 
 class Engine:
@@ -158,9 +168,7 @@ class Engine:
         if self._compiled is None:
             return None
         prepared, compiled = self._compiled
-        slots = ordinary_slots(prepared.model, compiled.program)
-        ordinary = prepared.ordinary()
-        return ChunkTask(compiled, slots, ordinary, prepared.layout, self._chunk_solver)
+        return prepared.task(compiled, self._chunk_solver)
 
     def decide_one(
         self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
@@ -197,7 +205,7 @@ class Engine:
             return None
         return decided if decided[0].status[0] in SURE else None
 
-    @property
+    @cached_property
     def _chunk_solver(self) -> Solver:
         if self.solver is None or self.solver == "CLARABEL":
             return Clarabel()
@@ -247,7 +255,7 @@ class Engine:
                     "A user's own oracle has no conic dual. Use engine='cuts'."
                 )
             forms[key] = FixedSet(region)
-        ordinary, whole = prepared.ordinary(), None
+        whole = None
         if model.is_mixed_integer:
             written = counterpart(model, forms)
             status = solve_checked(written, self._solver_name or "HIGHS")
@@ -260,9 +268,8 @@ class Engine:
         except Uncompilable:
             # Parameters at their values, where they cannot stay parameters.
             compiled = compile_counterpart(model, ruler, forms, whole, frozen=True)
-        slots = ordinary_slots(model, compiled.program)
         solver = self._chunk_solver if whole is None else Clarabel()
-        task = ChunkTask(compiled, slots, ordinary, prepared.layout, solver)
+        task = prepared.task(compiled, solver)
         decided = task.decide([None] * len(model.keys), 1)
         if whole is not None:
             decided.bound[:] = np.nan
