@@ -43,6 +43,10 @@ class Batch(Sequence[UncertaintySet]):
         """One set, or the batch of some contexts."""
         raise NotImplementedError
 
+    def at_budgets(self, rows: Indices, budgets: Array) -> Batch:
+        """The sets of some contexts, each at another budget: (k,) and (k,)."""
+        raise NotImplementedError
+
     @property
     def points(self) -> Array:
         """The predicted outcome at each context, shape (n, m)."""
@@ -136,19 +140,24 @@ class SetBatch(Batch):
     @overload
     def __getitem__(self, rows: slice | Indices) -> Self: ...
     def __getitem__(self, rows: int | slice | Indices) -> UncertaintySet | Self:
-        if is_one_row(rows):
+        if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"row {rows} of a batch of {len(self)} sets")
             classes = [b.classes for b in self.outcomes.blocks if isinstance(b, Labels)]
             budget = float(self.budgets[rows])
             return sublevel_set(self.loss, self.prediction[rows], budget, classes)
-        rows = as_rows(rows)
+        rows = rows if isinstance(rows, slice) else as_rows(rows)
         return replace(
             self,
             prediction=self.prediction[rows],
             budgets=self.budgets[rows],
             index=None if self.index is None else self.index[rows],
         )
+
+    def at_budgets(self, rows: Indices, budgets: Array) -> SetBatch:
+        """The sets of some contexts, each at another budget: (k,) and (k,)."""
+        prediction = self.prediction[rows]
+        return replace(self, prediction=prediction, budgets=budgets, index=None)
 
     def __iter__(self) -> Iterator[UncertaintySet]:
         return (self[i] for i in range(len(self)))
@@ -262,6 +271,10 @@ class UnionBatch(Batch):
             return Union(tuple(part[rows] for part in self.parts))
         some = as_rows(rows)
         return replace(self, parts=tuple(part[some] for part in self.parts))
+
+    def at_budgets(self, rows: Indices, budgets: Array) -> UnionBatch:
+        """The unions of some contexts, each at another budget: (k,) and (k,)."""
+        return UnionBatch(tuple(part.at_budgets(rows, budgets) for part in self.parts))
 
     def contains(self, Y: Table, tol: float = TOLERANCE) -> BoolArray:
         """Whether row i of Y is in some fold's set i, shape (n,)."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +15,14 @@ from ..calibration.levels import as_levels
 from ..calibration.search import Looks, Search
 from ..checks import Array
 from ..errors import InvalidParameter, SolvesFailed
+from ..loss_set.batch import Batch
 from ..loss_set.source import budget_of
-from .decisions import DecisionArrays
+from .contexts import GivenSets
 from .evaluating import realised
 from .fallback import fall_back
 from .judge.ruler import has_failed
 from .keys import UncertainKey
 from .labelled import LabelledContexts
-from .sources import Precomputed
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -45,6 +44,10 @@ class PolicyPoints:
     fallback : what is done where there is no decision, or None
     n_jobs : workers
     tally : how many decisions were computed, and could not be
+    scores : the level from which on each outcome is in its sets, shape (N,)
+    fallback_miss : relative miss of the fallback at each point, -inf if there is none
+    has_fallback : whether something is done where there is no decision
+    wave : how many decisions are best asked for at once
     """
 
     policy: Policy
@@ -53,33 +56,26 @@ class PolicyPoints:
     fallback: Array | None = None
     n_jobs: int | None = None
     tally: Counter[str] = field(default_factory=Counter)
+    scores: Array = field(init=False)
+    fallback_miss: Array = field(init=False)
+    has_fallback: bool = field(init=False)
+    wave: int = field(init=False)
 
-    @cached_property
-    def scores(self) -> Array:
-        """The level from which on each outcome is in its sets, shape (N,)."""
-        pairs = zip(self.labelled.scores("Policy.calibrate"), self.units, strict=True)
-        return np.asarray(np.max([score / unit for score, unit in pairs], axis=0))
-
-    @property
-    def has_fallback(self) -> bool:
-        """Whether something is done where there is no decision."""
-        return self.fallback is not None
-
-    @cached_property
-    def fallback_miss(self) -> Array:
-        """Relative miss of the fallback at each point, -inf if there is none."""
-        n = len(self.labelled)
-        if self.fallback is None:
-            return np.full(n, -np.inf)
-        prepared = self.policy.problem.prepared()
-        room = prepared.layout.room(np.full(n, "fallback"))
-        arrays = fall_back(_emptied(room), self.fallback)
-        return realised(self.policy, arrays, self.labelled.outcomes).miss
-
-    @property
-    def wave(self) -> int:
-        """How many decisions are best asked for at once."""
-        return WAVE if self.policy.one_by_one is None else 1
+    def __post_init__(self) -> None:
+        scores = np.stack(self.labelled.scores("Policy.calibrate"))
+        levels = np.max(scores / np.array(self.units)[:, None], axis=0)
+        miss = np.full(len(levels), -np.inf)
+        if self.fallback is not None:
+            layout = self.policy.problem.prepared().layout
+            nothing = layout.room(np.full(len(levels), "infeasible"))
+            arrays = fall_back(nothing, self.fallback)
+            miss = realised(self.policy, arrays, self.labelled.outcomes).miss
+        vars(self).update(
+            scores=levels,
+            fallback_miss=miss,
+            has_fallback=self.fallback is not None,
+            wave=WAVE if self.policy.one_by_one is None else 1,
+        )
 
     def search(self, grid: npt.ArrayLike | None, owner: str) -> Search:
         """A search among the levels of a grid."""
@@ -88,20 +84,17 @@ class PolicyPoints:
 
     def look(self, levels: Array, rows: Rows) -> Looks:
         """What decisions do at levels (k,), each of one point (k,)."""
-        keys = []
-        each = zip(self.labelled.keys, self.labelled.batches, self.units, strict=True)
-        for key, batch, unit in each:
-            if batch is None:
-                keys.append(key)
-            else:
-                source = Precomputed(batch[rows], levels * unit)
-                keys.append(key.with_source(source))
-        policy = self.policy.over(tuple(keys), self.fallback)
-        decisions = policy.decide(np.arange(len(rows)), n_jobs=self.n_jobs)
+        batches: list[Batch | None] = []
+        for batch, unit in zip(self.labelled.batches, self.units, strict=True):
+            batches.append(
+                None if batch is None else batch.at_budgets(rows, levels * unit)
+            )
+        sets = GivenSets(self.labelled.keys, batches, len(rows))
+        arrays = fall_back(self.policy.decide_sets(sets, self.n_jobs)[0], self.fallback)
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
-        happened = realised(policy, decisions.arrays, outcomes)
+        happened = realised(self.policy, arrays, outcomes)
         self.tally["solves"] += len(rows)
-        self.tally["failed"] += int(has_failed(decisions.status).sum())
+        self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
 
     def warn_of_failures(self, owner: str) -> None:
@@ -116,29 +109,26 @@ class PolicyPoints:
             )
 
 
-def _emptied(room: DecisionArrays) -> DecisionArrays:
-    room.status[:] = "infeasible"
-    return room
-
-
 def level_units(keys: tuple[UncertainKey, ...]) -> tuple[float, ...]:
     """The budget that level 1 stands for: 1 where only one set is calibrated.
 
     Several LossSets are scaled together, by a common factor of the budgets they were
     calibrated to, on other data.
     """
-    predicted = [key.predicted for key in keys]
-    if not any(source is not None for source in predicted):
+    units: list[float] = []
+    count = 0
+    for key in keys:
+        count += key.predicted is not None
+    if not count:
         raise InvalidParameter(
             "Policy.calibrate() needs a LossSet to calibrate; every set of this policy "
             "is a value."
         )
-    if sum(source is not None for source in predicted) == 1:
-        return tuple(1.0 for _ in keys)
-    units: list[Any] = [
-        1.0 if source is None else budget_of(source) for source in predicted
-    ]
-    for value in units:
+    for key in keys:
+        value: Any = 1.0
+        if count > 1 and key.predicted is not None:
+            value = budget_of(key.predicted)
+        units.append(value)
         if not (isinstance(value, float) and 0 < value < np.inf):
             raise InvalidParameter(
                 "Policy.calibrate() scales several LossSets together, from the budgets "

@@ -66,32 +66,30 @@ def count_contexts(X: Contexts) -> int:
 
 
 def contexts_to_decide(
-    owner: str, keys: tuple[UncertainKey, ...], X: Contexts | None
-) -> int:
-    """How many contexts there are; one, without covariates, if no set needs any."""
+    owner: str,
+    keys: tuple[UncertainKey, ...],
+    losses: tuple[tuple[Loss, ...] | None, ...],
+    X: Contexts | None,
+) -> ContextSets:
+    """What a call of `decide` is about; one context, if no set needs covariates."""
     if X is None:
-        if any(key.predicted is not None for key in keys):
-            raise InvalidParameter(
-                f"{owner}(X) needs covariates, as a set is a LossSet."
-            )
-        return 1
-    rows = count_contexts(X)
+        for key in keys:
+            if key.predicted is not None:
+                raise InvalidParameter(
+                    f"{owner}(X) needs covariates, as a set is a LossSet."
+                )
+        return ContextSets(keys, losses, None)
+    foreign = isinstance(X, (*PREDICTIONS, dict))
+    rows = count_contexts(X) if foreign else count_rows(X)
     if not rows:
         raise InvalidParameter(f"{owner}(X) needs at least one context.")
-    return rows
-
-
-def are_predictions(X: Contexts | None) -> bool:
-    """Whether predictions were handed over in place of covariates."""
-    parts = X.values() if isinstance(X, dict) else (X,)
-    return any(isinstance(part, PREDICTIONS) for part in parts)
-
-
-def as_contexts(X: Any) -> Any:
-    """Covariates in a form whose rows can be taken again and again."""
+    again: Any = X
+    # Covariates in a form whose rows can be taken again and again.
     if isinstance(X, list):
-        return np.asarray(X)
-    return X.tocsr() if is_sparse(X) else X
+        again = np.asarray(X)
+    elif not isinstance(X, np.ndarray) and is_sparse(X):
+        again = X.tocsr()
+    return ContextSets(keys, losses, again, rows, foreign)
 
 
 @dataclass
@@ -103,23 +101,29 @@ class ContextSets:
     keys : the uncertain keys
     losses : for each key the losses it was compiled for, or None
     X : covariates, or predictions, of all contexts
+    rows : number of contexts
+    foreign : whether X are predictions in place of covariates
     riders : probes to ask the models along with contexts, or None
     """
 
     keys: tuple[UncertainKey, ...]
     losses: tuple[tuple[Loss, ...] | None, ...]
     X: Any
+    rows: int = 1
+    foreign: bool = False
     riders: Riders | None = None
     _hope: bool = field(default=False, repr=False)
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
-        return [
-            None if losses is None else self._batch(number, key, losses, rows)
-            for number, (key, losses) in enumerate(
-                zip(self.keys, self.losses, strict=True)
+        batches: list[Batch | None] = []
+        for number, (key, losses) in enumerate(
+            zip(self.keys, self.losses, strict=True)
+        ):
+            batches.append(
+                None if losses is None else self._batch(number, key, losses, rows)
             )
-        ]
+        return batches
 
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
         """The batches at those rows that can be predicted, and these rows.
@@ -162,25 +166,11 @@ class ContextSets:
             batch = self.riders.predict_set(number, source, take_rows(given, rows))
         else:
             batch = source.predict_set(take_rows(given, rows))
-        if not losses:
-            # Oracles of the user's own, checked where they are asked.
-            return batch
-        parts = batch.parts
-        if parts[0].prediction.width != key.size:
-            raise InvalidParameter(
-                f"The sets for {key.name!r} must have dimension {key.size}, got "
-                f"{parts[0].prediction.width}."
-            )
-        if tuple(part.loss for part in parts) != losses:
-            raise InvalidParameter(
-                f"The LossSet for {key.name!r} was fitted again after the policy was "
-                "compiled. Compile the problem again."
-            )
+        require_compiled(key, losses, batch)
         return batch
 
     def _spread(self) -> Indices:
-        last = count_contexts(self.X) - 1
-        return np.unique(np.linspace(0, last, PROBES).astype(int))
+        return np.unique(np.linspace(0, self.rows - 1, PROBES).astype(int))
 
     def _any_possible(self) -> bool:
         if not self._hope:
@@ -204,6 +194,53 @@ class ContextSets:
         except Exception as error:
             return error
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class GivenSets:
+    """Sets that were predicted before: many budgets are tried on the same contexts.
+
+    Attributes
+    ----------
+    keys : the uncertain keys
+    batches : for each key its batch of sets, or None for a set value
+    rows : number of contexts
+    """
+
+    keys: tuple[UncertainKey, ...]
+    batches: list[Batch | None]
+    rows: int
+
+    def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
+        """The batches at some rows, and these rows."""
+        if len(rows) == self.rows:
+            return self.batches, rows
+        return [None if b is None else b[rows] for b in self.batches], rows
+
+    def first(self) -> list[Batch | None]:
+        """The batches, to see how wide predictions are."""
+        return self.batches
+
+
+def require_compiled(key: UncertainKey, losses: tuple[Loss, ...], batch: Batch) -> None:
+    """Sets must be those a key was compiled for.
+
+    Oracles of the user's own, which have no losses, are checked where they are asked.
+    """
+    if not losses:
+        return
+    width, own = batch.parts[0].prediction.width, []
+    if width != key.size:
+        raise InvalidParameter(
+            f"The sets for {key.name!r} must have dimension {key.size}, got {width}."
+        )
+    for part in batch.parts:
+        own.append(part.loss)
+    if tuple(own) != losses:
+        raise InvalidParameter(
+            f"The LossSet for {key.name!r} was fitted again after the policy was "
+            "compiled. Compile the problem again."
+        )
 
 
 def common_budget(source: SetSource) -> float | None:

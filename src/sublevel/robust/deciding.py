@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from ..checks import Array, briefly, is_whole
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..loss_set.batch import Batch
-from .contexts import ContextSets
 from .decisions import DecisionArrays, Layout
 from .judge.ruler import has_failed
-from .parallel import each, is_alone
+from .keys import UncertainKey
+from .parallel import count_workers, each
 from .progress import Bar
 from .solve.chunk import ChunkTask
 
@@ -34,51 +34,78 @@ DecideOne = Callable[[Sequence[Any]], tuple[DecisionArrays, Mapping[Any, Array]]
 Rescue = Callable[[Sequence[Any]], "tuple[DecisionArrays, Mapping[Any, Array]] | None"]
 
 
+class Sets(Protocol):
+    """The sets of all contexts of a call."""
+
+    @property
+    def keys(self) -> tuple[UncertainKey, ...]:
+        """The uncertain keys."""
+
+    @property
+    def rows(self) -> int:
+        """Number of contexts."""
+
+    def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
+        """The batches at those rows that have sets, and these rows."""
+
+    def first(self) -> list[Batch | None]:
+        """The batches at some contexts, to see how wide predictions are."""
+
+
 def decide_chunks(
     task: ChunkTask,
-    sets: ContextSets,
-    rows: int,
-    step: int | None,
-    n_jobs: int | None,
-    bar: Bar,
+    sets: Sets,
+    step: int | None = None,
+    n_jobs: int | None = None,
+    bar: Bar | None = None,
     rescue: Rescue | None = None,
 ) -> DecisionArrays:
     """Chunk after chunk. Models predict here, workers solve."""
+    rows, workers = sets.rows, count_workers(n_jobs)
     # A context that no result speaks of would be seen.
     decisions = task.layout.room(np.full(rows, "lost"))
-    size = step or chunk_size(task, is_alone(n_jobs))
+    if step is None:
+        # As many as share the work and fit in memory together.
+        program = task.compiled.program
+        numbers = len(program.indices) + program.height + program.width
+        most = MOST_ALONE if workers == 1 else MOST_CONTEXTS
+        step = max(1, min(MOST_NUMBERS // numbers, most))
     good: dict[int, Indices] = {}
     batches: dict[int, list[Batch | None]] = {}
 
     def job(k: int) -> Any:
-        batches[k], good[k] = sets.where_possible(_span(k, size, rows))
+        span = np.arange(k * step, min((k + 1) * step, rows))
+        batches[k], good[k] = sets.where_possible(span)
         task_args = (batches[k], len(good[k]))
         return (task.decide, task_args) if good[k].size else (_none, ())
 
-    for k, result in enumerate(each(job, -(-rows // size), n_jobs)):
-        span = _span(k, size, rows)
+    for k, result in enumerate(each(job, -(-rows // step), workers)):
+        span = np.arange(k * step, min((k + 1) * step, rows))
         decisions.status[np.setdiff1d(span, good[k])] = "invalid_prediction"
         if result is not None:
             if rescue is not None:
                 _rescue(result, sets, batches[k], rescue)
             decisions.put(good[k], result)
         del batches[k]
-        bar.advance(len(span))
+        if bar is not None:
+            bar.advance(len(span))
     return decisions
 
 
 def decide_each(
-    decide: DecideOne, layout: Layout, sets: ContextSets, rows: int, bar: Bar
+    decide: DecideOne, layout: Layout, sets: Sets, bar: Bar | None = None
 ) -> tuple[DecisionArrays, tuple[Mapping[Any, Array], ...]]:
     """One context after another, and the outcomes that cutting planes used."""
+    rows = sets.rows
     decisions = layout.room(np.full(rows, "lost"))
     scenarios: list[Mapping[Any, Array]] = [{} for _ in range(rows)]
-    for start in range(-(-rows // AHEAD)):
-        span = _span(start, AHEAD, rows)
+    for start in range(0, rows, AHEAD):
+        span = np.arange(start, min(start + AHEAD, rows))
         batches, good = sets.where_possible(span)
         bad = np.setdiff1d(span, good)
         decisions.status[bad] = "invalid_prediction"
-        bar.advance(len(bad))
+        if bar is not None:
+            bar.advance(len(bad))
         for k, i in enumerate(good.tolist()):
             regions = _regions(sets, batches, k)
             if regions is None:
@@ -86,34 +113,23 @@ def decide_each(
             else:
                 decision, scenarios[i] = decide(regions)
             decisions.put(np.array([i]), decision)
-            bar.advance(1)
+            if bar is not None:
+                bar.advance(1)
     return decisions, tuple(scenarios)
 
 
-def as_chunk(owner: str, chunk: int | None) -> int | None:
+def require_chunk(owner: str, chunk: object) -> None:
     """How many contexts go together: a positive whole number, or None."""
-    if chunk is None:
-        return None
-    if not is_whole(chunk, least=1):
+    if chunk is not None and not is_whole(chunk, least=1):
         raise InvalidParameter(
             f"{owner}(chunk=...) must be a whole number of at least 1, got "
             f"{briefly(chunk)}."
         )
-    return int(chunk)
-
-
-def chunk_size(task: ChunkTask, alone: bool) -> int:
-    """Contexts that share the work and fit in memory together."""
-    program = task.compiled.program
-    numbers = len(program.indices) + program.height + program.width
-    return int(
-        np.clip(MOST_NUMBERS // numbers, 1, MOST_ALONE if alone else MOST_CONTEXTS)
-    )
 
 
 def _rescue(
     decisions: DecisionArrays,
-    sets: ContextSets,
+    sets: Sets,
     batches: list[Batch | None],
     rescue: Rescue,
 ) -> None:
@@ -124,9 +140,7 @@ def _rescue(
             decisions.put(np.array([k]), rescued[0])
 
 
-def _regions(
-    sets: ContextSets, batches: list[Batch | None], k: int
-) -> list[Any] | None:
+def _regions(sets: Sets, batches: list[Batch | None], k: int) -> list[Any] | None:
     """Each key's set at one context; None where its numbers are too large for one."""
     try:
         return [
@@ -136,10 +150,6 @@ def _regions(
     except InvalidParameter as error:
         _LOG.warning("context %d of its chunk has no set: %s", k, error)
         return None
-
-
-def _span(k: int, step: int, rows: int) -> Indices:
-    return np.arange(k * step, min((k + 1) * step, rows))
 
 
 def _none() -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..checks import Array, as_matrix
 from ..errors import InvalidParameter
-from ..loss_set.batch import Batch, SetBatch
+from ..loss_set.batch import Batch
 from ..loss_set.marks import Hashes, mark_rows, refuse_seen
 from ..predictions import (
     AnyPrediction,
@@ -60,7 +60,11 @@ class LabelledContexts:
             if batch is None:
                 score = np.where(_members(key, vectors, owner), 0.0, np.inf)
             else:
-                score = _least_loss(batch, vectors)
+                score = np.full(len(vectors), np.inf)
+                for part in batch.parts:
+                    # In a union an outcome needs to be in one set only.
+                    own = part.loss.score(part.prediction, vectors)
+                    score = np.minimum(score, own)
             outside = (vectors[:, key.nonneg] < 0).any(axis=1)
             outside |= ~np.isfinite(vectors).all(axis=1)
             scores.append(np.where(outside, np.inf, score))
@@ -69,8 +73,12 @@ class LabelledContexts:
     @property
     def signed(self) -> bool:
         """Whether some loss may be negative, whatever the data at hand."""
-        given = [batch for batch in self.batches if batch is not None]
-        return any(_may_be_negative(part) for b in given for part in b.parts)
+        for batch in self.batches:
+            for part in () if batch is None else batch.parts:
+                # The least loss is negative where the predicted spread is small.
+                if part.loss.floor(_narrow(part.prediction[:1])).min() < 0:
+                    return True
+        return False
 
     def points(self) -> list[Array]:
         """For each key the outcomes predicted, or a set value's middle: (N, dim)."""
@@ -122,8 +130,9 @@ def label(
         batch = source.predict_set(X, budget=1.0)  # type: ignore[arg-type]
         batches.append(batch)
         outcomes.append(batch.outcomes.encode(given, owner))
-    counts = {len(vectors) for vectors in outcomes}
-    counts |= {len(batch) for batch in batches if batch is not None}
+    counts = set()
+    for vectors, sets in zip(outcomes, batches, strict=True):
+        counts |= {len(vectors), len(vectors if sets is None else sets)}
     if len(counts) != 1:
         raise InvalidParameter(
             f"{owner}: X and the outcomes of all parameters must have as many rows, "
@@ -145,10 +154,10 @@ def outcomes_of_key(
     Y: Outcome, key: UncertainKey, keys: Sequence[UncertainKey], owner: str
 ) -> Any:
     """A key's outcomes."""
+    if len(keys) == 1 and not isinstance(Y, dict):
+        return Y
     names = [other.name for other in keys]
     if not isinstance(Y, dict):
-        if len(keys) == 1:
-            return Y
         raise InvalidParameter(
             f"{owner}(Y) must be a dict with the outcomes of each of {names}."
         )
@@ -169,17 +178,6 @@ def _members(key: UncertainKey, vectors: Array, owner: str) -> npt.NDArray[np.bo
             "and its oracle cannot tell. Give sl.robust.Oracle(..., contains=...)."
         )
     return np.asarray(contains(vectors), dtype=bool)
-
-
-def _least_loss(batch: Batch, vectors: Array) -> Array:
-    """In a union an outcome needs to be in one set only."""
-    losses = [part.loss.score(part.prediction, vectors) for part in batch.parts]
-    return np.asarray(np.min(losses, axis=0))
-
-
-def _may_be_negative(part: SetBatch) -> bool:
-    """Whether the least loss is negative where the predicted spread is small."""
-    return bool(part.loss.floor(_narrow(part.prediction[:1])).min() < 0)
 
 
 def _narrow(prediction: AnyPrediction) -> AnyPrediction:

@@ -18,40 +18,29 @@ _LOG = logging.getLogger(__name__)
 Jobs = Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]]
 
 
-def require_workers(n_jobs: object) -> None:
-    """A number of workers as joblib counts them: not 0, negative from the end.
+def count_workers(n_jobs: int | None) -> int | None:
+    """Workers as joblib counts them, not 0, negative from the end.
+
+    Without a number joblib is asked; None where it leaves it to its backend.
 
     Examples
     --------
-    >>> require_workers(None)
-    >>> require_workers(-1)
+    >>> count_workers(None), count_workers(-1)
+    (1, -1)
     """
+    if n_jobs is None:
+        workers: int | None = get_active_backend(prefer="threads")[1]
+        return workers
     whole = is_whole(n_jobs, least=1) or (is_number(n_jobs) and is_whole(-n_jobs, 1))
-    if n_jobs is not None and not whole:
+    if not whole:
         raise InvalidParameter(
             "n_jobs=... must be a whole number other than 0, or None, got "
             f"{briefly(n_jobs)}. -1 asks for all cores."
         )
-
-
-def is_alone(n_jobs: int | None) -> bool:
-    """Whether there is one worker only.
-
-    Examples
-    --------
-    >>> is_alone(1), is_alone(2)
-    (True, False)
-    """
-    return _workers(n_jobs) == 1
-
-
-def _workers(n_jobs: int | None) -> int | None:
-    if n_jobs is None:
-        n_jobs = get_active_backend(prefer="threads")[1]
     return n_jobs
 
 
-def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
+def each(jobs: Jobs, count: int, workers: int | None) -> Iterator[Any]:
     """Results in order. Jobs are made as workers become free, not before.
 
     Threads unless `joblib.parallel_config` names another backend: a solver's time is
@@ -59,10 +48,8 @@ def each(jobs: Jobs, count: int, n_jobs: int | None) -> Iterator[Any]:
     good, the jobs they leave are done here.
     """
     done = 0
-    require_workers(n_jobs)
-    n_jobs = _workers(n_jobs)
-    if n_jobs != 1 and count > 1:
-        run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    if workers != 1 and count > 1:
+        run = Parallel(n_jobs=workers, prefer="threads", return_as="generator")
         given = (jobs(k) for k in range(count))
         try:
             for result in run(delayed(what)(*with_) for what, with_ in given):

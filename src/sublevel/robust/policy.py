@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import isinf
 from os import PathLike
@@ -40,14 +41,8 @@ from ..tables import html_table
 from .calibration_points import PolicyPoints, level_units
 from .certified_cost import CertifiedCost, certify
 from .clairvoyant import clairvoyant
-from .contexts import (
-    Contexts,
-    ContextSets,
-    are_predictions,
-    as_contexts,
-    contexts_to_decide,
-)
-from .deciding import as_chunk, decide_chunks, decide_each
+from .contexts import Contexts, ContextSets, contexts_to_decide, require_compiled
+from .deciding import Sets, decide_chunks, decide_each, require_chunk
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
 from .fallback import as_fallback, exceptions, fall_back
@@ -191,107 +186,100 @@ class Policy:
             Predictions come without a certificate, as nothing tells whose they are.
             True vouches that they are those of the model that was calibrated.
         """
-        step = as_chunk("Policy.decide", chunk)
-        require_bool("Policy.decide", trusted=trusted)
-        rows = contexts_to_decide("Policy.decide", self._keys, X)
-        riders = self._riders(X, rows)
-        covariates = not (X is None or isinstance(X, dict) or are_predictions(X))
-        if covariates and self._settled is None:
-            self._seen = some_of(as_contexts(X))
-        arrays, scenarios = self._arrays(X, rows, n_jobs, progress, step, riders)
-        return self._decisions(arrays, X, scenarios, trusted, riders)
+        if chunk is not None:
+            require_chunk("Policy.decide", chunk)
+        require_bool("Policy.decide", trusted=trusted, progress=progress)
+        sets = self._contexts(X)
+        with Bar(sets.rows) if progress else nullcontext() as bar:
+            arrays, scenarios = self.decide_sets(sets, n_jobs, chunk, bar)
+        if X is not None and not sets.foreign and self._settled is None:
+            self._seen = some_of(sets.X)
+        return self._decisions(arrays, sets, scenarios, trusted, index_of(X))
 
     def decide_one(self, X: Contexts | None = None) -> Decisions:
         """The decision at one context; what a status would hide is an error."""
-        rows = contexts_to_decide("Policy.decide", self._keys, X)
-        riders = self._riders(X, rows)
-        sets = ContextSets(self._keys, self._losses, as_contexts(X), riders)
+        sets = self._contexts(X)
         task = self._engine.task(self._keys, sets.first)
         if task is not None:
             return self.decide(X)
-        batches = sets.at(np.arange(rows))
+        batches = sets.at(np.arange(sets.rows))
         regions = [
             key.source if batch is None else batch[0]
             for key, batch in zip(self._keys, batches, strict=True)
         ]
         arrays, scenarios = self._engine.solve_one(self._keys, regions)
-        return self._decisions(arrays, X, (scenarios,), False, riders)
+        return self._decisions(arrays, sets, (scenarios,), False, index_of(X))
+
+    def _contexts(self, X: Contexts | None) -> ContextSets:
+        """What a call is about, with probes to ask the models along with contexts, if
+        a promise hangs on that.
+        """
+        sets = contexts_to_decide("Policy.decide", self._keys, self._losses, X)
+        recognition = None if self._settled is None else self._settled.recognition
+        if recognition is None or recognition.probes is None or sets.foreign:
+            return sets
+        sets.riders = recognition.probes.riders(sets.rows)
+        return sets
 
     def _decisions(
         self,
         arrays: DecisionArrays,
-        X: Contexts | None,
+        sets: ContextSets,
         scenarios: tuple[Mapping[Any, Array], ...],
         trusted: bool,
-        riders: Riders | None,
+        index: Any,
     ) -> Decisions:
         """Decisions with what is promised of them, and the fallback."""
         return Decisions(
             fall_back(arrays, self._fallback),
             self.problem.prepared().layout,
-            self._promise(X, trusted, riders),
-            index_of(X),
+            self._promise(sets, trusted),
+            index,
             tuple(k.name for k in self._keys if _is_own_oracle(k)),
             scenarios,
         )
 
-    def _arrays(
+    def decide_sets(
         self,
-        X: Contexts | None,
-        rows: int,
-        n_jobs: int | None,
-        progress: bool,
-        step: int | None,
-        riders: Riders | None,
+        sets: Sets,
+        n_jobs: int | None = None,
+        chunk: int | None = None,
+        bar: Bar | None = None,
     ) -> tuple[DecisionArrays, tuple[Mapping[Any, Array], ...]]:
-        """The decisions before any fallback."""
-        engine, keys = self._engine, self._keys
-        sets = ContextSets(keys, self._losses, as_contexts(X), riders)
+        """Decisions over sets before any fallback, and what cutting planes used."""
+        engine, keys = self._engine, sets.keys
         task = engine.task(keys, sets.first)
-        with Bar(rows, progress) as bar:
-            if task is not None:
-                arrays = decide_chunks(
-                    task,
-                    sets,
-                    rows,
-                    step,
-                    n_jobs,
-                    bar,
-                    lambda regions: engine.rescue(keys, regions),
-                )
-                return arrays, ()
+        if task is None:
             return decide_each(
                 lambda regions: engine.decide_one(keys, regions),
                 self.problem.prepared().layout,
                 sets,
-                rows,
                 bar,
             )
+        arrays = decide_chunks(
+            task,
+            sets,
+            chunk,
+            n_jobs,
+            bar,
+            lambda regions: engine.rescue(keys, regions),
+        )
+        return arrays, ()
 
-    def _riders(self, X: Contexts | None, rows: int) -> Riders | None:
-        """Probes to ask the models along with contexts, if a promise hangs on that."""
-        recognition = None if self._settled is None else self._settled.recognition
-        if recognition is None or recognition.probes is None or are_predictions(X):
-            return None
-        return recognition.probes.riders(rows)
-
-    def _promise(
-        self, X: Contexts | None, trusted: bool, riders: Riders | None
-    ) -> Promise:
+    def _promise(self, sets: ContextSets, trusted: bool) -> Promise:
         """What is promised of decisions: of all, or by name of each key's sets.
 
         Nothing, with a warning, if the decision rule is not the one calibrated.
         """
-        foreign = are_predictions(X)
-        if foreign and not trusted:
+        if sets.foreign and not trusted:
             return None
         if self._settled is None:
             promise = promise_of(self._keys)
-            return _vouched(promise) if foreign else promise
-        if self._is_void(riders):
+            return _vouched(promise) if sets.foreign else promise
+        if self._is_void(sets.riders):
             return None
         certificate = self._settled.certificate
-        return _vouched(certificate) if foreign else certificate
+        return _vouched(certificate) if sets.foreign else certificate
 
     def _is_void(self, riders: Riders | None = None) -> bool:
         """Whether the decision rule is not the one calibrated; then with a warning."""
@@ -448,27 +436,30 @@ class Policy:
         """The policy before any calibration, at contexts with their outcomes."""
         keys = self.problem.keys
         units = level_units(keys)
-        if sum(key.predicted is not None for key in keys) > 1:
+        if len(keys) > 1:
             self._refuse_same_fold(keys, X, Y, owner)
-        layout = self.problem.prepared().layout
-        action = (
-            fallback
-            if fallback is None or isinstance(fallback, np.ndarray)
-            else as_fallback(layout.variables, fallback)
-        )
+        if not (fallback is None or isinstance(fallback, np.ndarray)):
+            layout = self.problem.prepared().layout
+            fallback = as_fallback(layout.variables, fallback)
         labelled = label(keys, X, Y, owner, unseen=True)
-        return PolicyPoints(self, labelled, units, action, n_jobs)
+        for key, losses, batch in zip(
+            keys, self._losses, labelled.batches, strict=True
+        ):
+            if losses is not None and batch is not None:
+                require_compiled(key, losses, batch)
+        return PolicyPoints(self, labelled, units, fallback, n_jobs)
 
     def _refuse_same_fold(
         self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str
     ) -> None:
         """Units read off the same rows would void what is read off them here."""
-        for key in keys:
-            source = key.predicted
-            if source is None:
-                continue
+        calibrated = [key for key in keys if key.predicted is not None]
+        if len(calibrated) < 2:
+            return
+        for key in calibrated:
+            assert key.predicted is not None
             given = outcomes_of_key(Y, key, keys, owner)
-            seen = count_seen(source.calibration_marks, X, given)
+            seen = count_seen(key.predicted.calibration_marks, X, given)
             if seen is not None and seen[0]:
                 raise InvalidParameter(
                     f"{owner}(X, Y) must use other rows than the LossSet for "
@@ -533,12 +524,6 @@ class Policy:
             "budget_": budgets[0] if len(budgets) == 1 else budgets,
             "radius_": losses[0][0].radius(budgets[0]) if single else None,
         }
-
-    def over(self, keys: tuple[UncertainKey, ...], fallback: Array | None) -> Policy:
-        """The same policy over other sets, with no promise of its own."""
-        other = copy.copy(self)
-        vars(other).update(_settled=None, _keys=keys, _fallback=fallback)
-        return other
 
     # -- looking back -----------------------------------------------------------------
 

@@ -54,12 +54,12 @@ class Riders:
     ----------
     rows : their numbers among all probes
     X : their covariates
-    answers : key number -> what its model predicted there
+    answers : key number -> the sets there
     """
 
     rows: Indices
     X: Any
-    answers: dict[int, list[Array]] = field(default_factory=dict)
+    answers: dict[int, Batch] = field(default_factory=dict)
     _tried: set[int] = field(default_factory=set)
 
     def predict_set(self, number: int, source: SetSource, contexts: Table) -> Batch:
@@ -69,7 +69,7 @@ class Riders:
             try:
                 every = source.predict_set(_joined(contexts, self.X))
                 n = count_rows(contexts)
-                batch, answers = every[:n], numbers_of(every[n:])
+                batch, answers = every[:n], every[n:]
             except Exception:
                 # The contexts alone may do, and what is amiss shows there.
                 pass
@@ -132,7 +132,12 @@ class Probes:
         if riders is None or number not in riders.answers:
             return False
         some = [block[riders.rows] for block in before]
-        return _are_close(some, riders.answers[number], before)
+        try:
+            answers = numbers_of(riders.answers[number])
+        except Exception:
+            # Sets of the user's own that do not say what was predicted.
+            return False
+        return _are_close(some, answers, before)
 
 
 def probe(keys: Sequence[UncertainKey], X: Table) -> Probes:
@@ -176,6 +181,9 @@ def numbers_of(batch: Batch) -> list[Array]:
 
 def _joined(contexts: Any, probes: Any) -> Any:
     """Contexts with probes behind them, of the contexts' own types; or ValueError."""
+    if type(contexts) is np.ndarray:
+        alike = np.asarray(probes).astype(contexts.dtype, casting="same_kind")
+        return np.concatenate([contexts, alike])
     if is_frame(contexts):
         import pandas as pd
 
@@ -184,9 +192,7 @@ def _joined(contexts: Any, probes: Any) -> Any:
         return pd.concat([contexts, probes.astype(contexts.dtypes)])
     if is_sparse(contexts):
         return sp.vstack([contexts, probes], format="csr", dtype=contexts.tocsr().dtype)
-    own = np.asarray(contexts)
-    alike = np.asarray(probes).astype(own.dtype, casting="same_kind")
-    return np.concatenate([own, alike])
+    return _joined(np.asarray(contexts), probes)
 
 
 def _are_close(before: list[Array], after: list[Array], every: list[Array]) -> bool:

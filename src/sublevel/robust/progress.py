@@ -6,8 +6,6 @@ import sys
 import time
 from typing import Any
 
-from ..checks import require_bool
-
 #: Seconds between two drawings of the bar.
 PAUSE = 0.2
 
@@ -18,13 +16,10 @@ class Bar:
     Parameters
     ----------
     total : number of contexts
-    shown : bool
-        Draw nothing otherwise.
     """
 
-    def __init__(self, total: int, shown: bool) -> None:
-        require_bool("Policy.decide", progress=shown)
-        self.total, self.shown, self.done = total, shown, 0
+    def __init__(self, total: int) -> None:
+        self.total, self.done = total, 0
         self.begun, self.drawn = time.monotonic(), -PAUSE
 
     def __enter__(self) -> Bar:
@@ -39,13 +34,10 @@ class Bar:
             self._draw()
 
     def __exit__(self, *raised: Any) -> None:
-        if self.shown:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+        sys.stderr.write("\n")
+        sys.stderr.flush()
 
     def _draw(self) -> None:
-        if not self.shown:
-            return
         self.drawn = time.monotonic() - self.begun
         filled = "#" * (20 * self.done // self.total)
         left = ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
 from ..guarantees import Calibrated, Calibration, Certificate
-from ..loss_set.batch import Batch, SetBatch, UnionBatch
+from ..loss_set.batch import Batch, SetBatch
 from ..loss_set.marks import Hashes
 from ..loss_set.source import SetSource
 from ..losses import Loss, Squared
@@ -62,38 +62,6 @@ class AtLevel:
             # An infinite level is no protection that a unit could scale.
             budget = np.where(np.isinf(levels), levels, self.unit * levels)
         return self.source.predict_set(X, budget=budget)
-
-
-@dataclass(frozen=True, eq=False)
-class Precomputed:
-    """The sets of contexts that were predicted before, each at a budget: covariates are
-    row numbers.
-
-    Many budgets are tried on the same contexts; the model predicts only once.
-    """
-
-    batch: Batch
-    budgets: Array
-    certificate_: Certificate | None = None
-    budget_: None = None
-    training_marks: None = None
-    calibration_marks: None = None
-
-    @property
-    def losses_(self) -> tuple[Loss, ...]:
-        """One, or one a fold."""
-        return tuple(part.loss for part in self.batch.parts)
-
-    def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> Batch:
-        """The sets at the rows numbered X."""
-        del budget
-        rows = np.asarray(X)
-        chosen = self.batch[rows]
-        budgets = self.budgets[rows]
-        if isinstance(chosen, UnionBatch):
-            return UnionBatch(tuple(replace(p, budgets=budgets) for p in chosen.parts))
-        assert isinstance(chosen, SetBatch)
-        return replace(chosen, budgets=budgets)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from sublevel.guarantees import (
 )
 from sublevel.robust.evaluating import realised
 from sublevel.robust.judge.ruler import FAILED
-from sublevel.robust.sources import AtLevel, Precomputed
+from sublevel.robust.sources import AtLevel
 
 GRID = np.geomspace(0.02, 20.0, 25)
 
@@ -276,17 +276,18 @@ def test_sets_precomputed_are_the_sets_at_the_budget():
         ),
     ):
         budgets = rng.uniform(0.1, 3.0, size=20)
-        batch = Precomputed(sets.predict_set(X[60:80], budget=1.0), budgets)
+        batch = sets.predict_set(X[60:80], budget=1.0)
         rows = rng.permutation(20)
-        found = batch.predict_set(rows)
+        moved = batch.at_budgets(rows, budgets[rows])
         directions = rng.normal(size=(20, 2))
         for i, row in enumerate(rows):
             at = at_level(sets, float(budgets[row]))
             one = at.predict_set(X[60 + row : 61 + row])
             np.testing.assert_allclose(
-                found[i : i + 1].support(directions[i]), one.support(directions[i])
+                moved[i : i + 1].support(directions[i]), one.support(directions[i])
             )
-        assert batch.losses_ == at_level(sets, 1.0).losses_
+        losses = tuple(part.loss for part in moved.parts)
+        assert losses == at_level(sets, 1.0).losses_
 
 
 def two_keys():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,16 +22,13 @@ from ...tables import html_table
 from ..contexts import (
     Contexts,
     ContextSets,
-    are_predictions,
-    as_contexts,
     contexts_to_decide,
     predicted_sets,
 )
-from ..deciding import as_chunk, decide_chunks
+from ..deciding import decide_chunks, require_chunk
 from ..decisions import Decisions, Promise, in_short
 from ..fallback import fall_back
 from ..keys import UncertainKey, promise_of
-from ..probes import Riders
 from ..progress import Bar
 from ..sources import AtLevel
 from .layout import Contents, SavedKey, from_layout
@@ -111,30 +109,28 @@ class SavedPolicy:
         trusted: bool = False,
     ) -> Decisions:
         """The decision at every row of X, as `Policy.decide`."""
-        step = as_chunk("SavedPolicy.decide", chunk)
+        require_chunk("SavedPolicy.decide", chunk)
         require_bool("SavedPolicy.decide", trusted=trusted)
-        rows = contexts_to_decide("SavedPolicy.decide", self.keys, X)
+        require_bool("Policy.decide", progress=progress)
         losses = tuple(key.losses for key in self._contents.keys)
-        probes = None if are_predictions(X) else self._contents.probes
-        riders = None if probes is None else probes.riders(rows)
-        sets = ContextSets(self.keys, losses, as_contexts(X), riders)
-        with Bar(rows, progress) as bar:
-            arrays = decide_chunks(self._contents.task, sets, rows, step, n_jobs, bar)
+        sets = contexts_to_decide("SavedPolicy.decide", self.keys, losses, X)
+        if self._contents.probes is not None and not sets.foreign:
+            sets.riders = self._contents.probes.riders(sets.rows)
+        with Bar(sets.rows) if progress else nullcontext() as bar:
+            arrays = decide_chunks(self._contents.task, sets, chunk, n_jobs, bar)
         return Decisions(
             fall_back(arrays, self._contents.fallback),
             self._contents.task.layout,
-            self._promise(X, trusted, riders),
+            self._promise(sets, trusted),
             index_of(X),
         )
 
-    def _promise(
-        self, X: Contexts | None, trusted: bool, riders: Riders | None
-    ) -> Promise:
+    def _promise(self, sets: ContextSets, trusted: bool) -> Promise:
         """As saved; nothing, with a warning, if a model is not the one calibrated."""
-        if are_predictions(X):
+        if sets.foreign:
             return self._certificate() if trusted else None
         probes = self._contents.probes
-        other = None if probes is None else probes.stranger(self.keys, riders)
+        other = None if probes is None else probes.stranger(self.keys, sets.riders)
         if other is None:
             return self._certificate()
         warnings.warn(

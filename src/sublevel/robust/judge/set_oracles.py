@@ -234,8 +234,9 @@ class BatchOracle:
 
     def trouble(self) -> npt.NDArray[np.str_]:
         """Why a context has no worst case, or "": strings of shape (n,)."""
-        parts = self.batch.parts
-        endless = np.any([~np.isfinite(p.effective_budgets) for p in parts], axis=0)
+        endless = np.zeros(len(self.batch), dtype=bool)
+        for part in self.batch.parts:
+            endless |= ~np.isfinite(part.effective_budgets)
         trouble = np.where(endless, "unbounded_set", "")
         if self.nonneg.any() and not endless.all():
             ready = np.flatnonzero(~endless)

@@ -48,15 +48,29 @@ class ChunkTask:
         ----------
         batches : for each key a batch of sets, or None where the set is a value
         """
-        oracles = self._oracles(batches)
+        compiled = self.compiled
+        oracles: list[SetOracle] = []
         status: npt.NDArray[np.str_] = np.full(rows, "", dtype="<U20")
-        for oracle in oracles:
-            if isinstance(oracle, BatchOracle):
+        for region, nonneg, batch in zip(
+            compiled.regions, compiled.nonneg, batches, strict=True
+        ):
+            if batch is not None:
+                oracle = BatchOracle(batch, nonneg)
+                oracles.append(oracle)
                 status = np.where(status == "", oracle.trouble(), status)
+            elif region is not None:
+                oracles.append(FixedOracle(region, nonneg))
         decisions = self.layout.room(status)
         at = np.flatnonzero(status == "")
         if at.size:
-            data = self._data(batches, at)
+            contexts: dict[str, Array] = {}
+            for number, batch in enumerate(batches):
+                if batch is not None:
+                    some = batch if len(at) == rows else batch[at]
+                    contexts |= slot_values(number, some.parts)
+            for name in contexts.keys() - compiled.program.slots:
+                del contexts[name]
+            data = fill(compiled.program, self.slots, contexts, len(at))
             # What one solver got wrong, gave up, or has too few digits of, one that
             # takes more trouble may get right.
             for solver in (self.solver, Clarabel(effort=1), Clarabel(effort=2)):
@@ -123,26 +137,6 @@ class ChunkTask:
         decisions.binding[at] = judged.binding[take]
         for mine, outcomes in zip(decisions.outcomes, judged.outcomes, strict=True):
             mine[at] = outcomes[take]
-
-    def _data(self, batches: Sequence[Batch | None], at: Indices) -> ProgramData:
-        """The program's data at some rows."""
-        program = self.compiled.program
-        contexts: dict[str, Array] = {}
-        for number, batch in enumerate(batches):
-            if batch is not None:
-                contexts |= slot_values(number, batch[at].parts)
-        contexts = {k: v for k, v in contexts.items() if k in program.slots}
-        return fill(program, self.slots, contexts, len(at))
-
-    def _oracles(self, batches: Sequence[Batch | None]) -> list[SetOracle]:
-        oracles: list[SetOracle] = []
-        each = zip(self.compiled.regions, self.compiled.nonneg, batches, strict=True)
-        for region, nonneg, batch in each:
-            if batch is not None:
-                oracles.append(BatchOracle(batch, nonneg))
-            elif region is not None:
-                oracles.append(FixedOracle(region, nonneg))
-        return oracles
 
 
 def _solutions(solver: Solver, data: ProgramData) -> Solutions:

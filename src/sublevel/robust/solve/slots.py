@@ -107,7 +107,9 @@ def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
             # What is too large is not solved.
             slots = batch.loss.slots(batch.prediction, batch.effective_budgets)
         for name, value in slots.items():
-            values[f"{number}.{part}.{name}"] = np.reshape(value, (len(batch), -1))
+            values[f"{number}.{part}.{name}"] = np.reshape(
+                value, (len(batch.budgets), -1)
+            )
     return values
 
 
