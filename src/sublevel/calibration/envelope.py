@@ -84,8 +84,9 @@ def envelope_scores(
         return envelope
     last = np.inf
     for some in _waves(chain([top], downwards), scores, above, safe, wave):
-        at = np.concatenate([np.full(len(rows), level) for level, rows in some])
-        points = np.concatenate([rows for _, rows in some])
+        levels_there, rows_there = zip(*some, strict=True)
+        at = np.repeat(np.array(levels_there, float), list(map(len, rows_there)))
+        points = np.concatenate(rows_there)
         bad = np.asarray(violates(at, points), dtype=bool) if points.size else points
         for level, rows in some:
             here, bad = bad[: len(rows)], bad[len(rows) :]

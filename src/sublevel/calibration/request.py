@@ -28,39 +28,21 @@ class Request:
     method : "envelope", "learn-then-test" or "risk"
     grid : levels to try, or None
     given_decided : whether the promise is about decisions that are taken
+    is_plain : whether one level for all is read off by counting, marginally or with
+        delta; everything else, a class derived from these included, is asked itself
+    delta : confidence deficit of a plain promise, where it has one
+    order : how many points may lie above the level, for tests and for sizes
     """
 
     owner: str
     alpha: float
     guarantee: Guarantee
-    method: str = "envelope"
-    grid: npt.ArrayLike | None = None
-    given_decided: bool = False
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether levels are tested one after another."""
-        return self.method == "learn-then-test" or self.given_decided
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether one level for all is read off by counting, marginally or with delta.
-
-        Everything else, a class derived from these included, is asked itself.
-        """
-        return _is_plain(self.guarantee)
-
-    @property
-    def delta(self) -> float | None:
-        """Confidence deficit of a plain promise, where it has one."""
-        if isinstance(self.guarantee, PAC):
-            return self.guarantee.delta
-        return DELTA if self.is_tested else None
-
-    @property
-    def order(self) -> Marginal | PAC:
-        """How many points may lie above the level, for tests and for sizes."""
-        return Marginal() if self.delta is None else PAC(self.delta)
+    method: str
+    grid: npt.ArrayLike | None
+    given_decided: bool
+    is_plain: bool
+    delta: float | None
+    order: Marginal | PAC
 
 
 def read_request(
@@ -89,14 +71,24 @@ def read_request(
                 f"come with another guarantee, got {promise!r}."
             )
         promise = PAC(delta)
-    _require_scores(owner, promise)
-    plain = _is_plain(promise)
+    if isinstance(promise, CrossFitting) or takes_components(promise):
+        # Decisions have one score each, by the model as it is.
+        raise InvalidParameter(
+            f"{owner}(guarantee=...) must calibrate on one score for each outcome set "
+            f"aside, got {promise!r}. Give it to LossSet.calibrate, or use Marginal, "
+            "PAC, Mondrian or Weighted."
+        )
+    # Equality of dataclasses is also one of classes.
+    plain = promise == Marginal() or (
+        isinstance(promise, PAC) and promise == PAC(promise.delta)
+    )
+    tested = method == "learn-then-test" or given_decided
     if method == "risk" and promise != Marginal():
         raise InvalidParameter(
             f"{owner}(method='risk') controls an expectation, on average over "
             f"calibrations, and takes no delta and no other guarantee, got {promise!r}."
         )
-    if (method == "learn-then-test" or given_decided) and not plain:
+    if tested and not plain:
         what = "given_decided=True" if given_decided else "method='learn-then-test'"
         raise InvalidParameter(
             f"{owner}({what}) tests levels one after another with confidence "
@@ -112,21 +104,10 @@ def read_request(
             f"{owner}(fallback=...) goes with 'marginal' and 'pac' only: the other "
             f"promises are of robust decisions, got {promise!r}."
         )
-    return Request(owner, alpha, promise, method, grid, given_decided)
-
-
-def _is_plain(promise: Guarantee) -> bool:
-    # Equality of dataclasses is also one of classes.
-    return promise == Marginal() or (
-        isinstance(promise, PAC) and promise == PAC(promise.delta)
+    deficit = DELTA if tested else None
+    if isinstance(promise, PAC):
+        deficit = promise.delta
+    order = Marginal() if deficit is None else PAC(deficit)
+    return Request(
+        owner, alpha, promise, method, grid, given_decided, plain, deficit, order
     )
-
-
-def _require_scores(owner: str, promise: Guarantee) -> None:
-    """Decisions have one score each, by the model as it is."""
-    if isinstance(promise, CrossFitting) or takes_components(promise):
-        raise InvalidParameter(
-            f"{owner}(guarantee=...) must calibrate on one score for each outcome set "
-            f"aside, got {promise!r}. Give it to LossSet.calibrate, or use Marginal, "
-            "PAC, Mondrian or Weighted."
-        )

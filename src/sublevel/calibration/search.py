@@ -11,7 +11,7 @@ could not be computed counts as a violation.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -83,33 +83,32 @@ class Search:
     points : the rule at its calibration points
     levels : grid
     endless : whether the grid has no top
+    size : number of calibration points
+    safe : points that cannot violate once the outcome is in its set, shape (N,)
+    lost : points that may violate at levels above any, shape (N,)
     """
 
     points: Points
     levels: Levels
     endless: bool
+    size: int = field(init=False)
+    safe: Flags = field(init=False)
+    lost: Flags = field(init=False)
 
-    @property
-    def size(self) -> int:
-        """Number of calibration points."""
-        return len(self.points.scores)
-
-    @property
-    def safe(self) -> Flags:
-        """Points that cannot violate once the outcome is in its set, shape (N,)."""
-        return np.asarray(self.points.fallback_miss <= 0)
-
-    @property
-    def lost(self) -> Flags:
-        """Points that may violate at levels above any, shape (N,)."""
-        unsafe = ~self.safe | np.isinf(self.points.scores)
-        return np.asarray(unsafe & self.endless)
+    def __post_init__(self) -> None:
+        scores = self.points.scores
+        safe = np.asarray(self.points.fallback_miss <= 0)
+        lost = (~safe | np.isinf(scores)) & self.endless
+        vars(self).update(size=len(scores), safe=safe, lost=lost)
 
     def calibrate(self, request: Request, X: Table | None) -> Calibrated:
         """The level asked for, at every context, and its certificate."""
         if not request.is_plain:
             return self._by_guarantee(request, X)
-        points, scouts = self.points, self._scouts(request)
+        points, scouts = self.points, 0
+        if request.given_decided and self.endless:
+            # The first points choose the grid, and are not counted.
+            scouts = count_scouts(self.size)
         level = self._level(request, scouts)
         certificate = decision_certificate(
             level, request, self.size - scouts, points.has_fallback, self.may_abstain
@@ -146,12 +145,6 @@ class Search:
         floor = float(scores.min())
         at = OnGrid(calibration, self.levels, floor, calibration.certificate)
         return about_decisions(at, self.points.has_fallback, self.may_abstain)
-
-    def _scouts(self, request: Request) -> int:
-        """How many points, the first, choose the grid and are not counted."""
-        if not (request.given_decided and self.endless):
-            return 0
-        return count_scouts(self.size)
 
     def _level(self, request: Request, scouts: int) -> float:
         if request.given_decided:

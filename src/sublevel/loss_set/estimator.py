@@ -195,17 +195,19 @@ class LossSet(ModelWrapper):
         budget : float or array of shape (n,), optional
             Overrides the calibrated budget; the certificate does not speak of it.
         """
-        if not self.is_calibrated and budget is None:
+        calibrated = "calibration_" in vars(self)
+        if budget is None and not calibrated:
             raise NotCalibrated(
                 "LossSet.predict_set() needs a budget: call calibrate(X_cal, Y_cal, "
                 "alpha=0.1) first, on data the model was not trained on."
             )
-        n, names = count_rows(X), self.names_ if self.is_calibrated else None
+        n, names = count_rows(X), self.names_ if calibrated else None
         if budget is None:
             budgets = self.calibration_.at(X, n)
         else:
             budgets = read_budgets(budget, n)
-        return predict_batch(self._all_scorers(), X, budgets, names)
+        scorers = self._scorers or (self._scorer(),)
+        return predict_batch(scorers, X, budgets, names)
 
     @property
     def is_calibrated(self) -> bool:
@@ -225,7 +227,7 @@ class LossSet(ModelWrapper):
     @property
     def losses_(self) -> tuple[Loss, ...]:
         """The loss of each batch `predict_set` unites: one, or one a fold of CV+."""
-        return tuple(scorer.loss for scorer in self._all_scorers())
+        return tuple(scorer.loss for scorer in self._scorers or (self._scorer(),))
 
     def predict(self, X: Table) -> Any:
         """The model's point prediction: numbers, or the likeliest labels."""
@@ -260,10 +262,6 @@ class LossSet(ModelWrapper):
         if len(self._scorers) == 1:
             return self._scorers[0]
         return self._trained or ready(self.model, self.loss)
-
-    def _all_scorers(self) -> tuple[Scorer, ...]:
-        """One, or one a fold of CV+."""
-        return self._scorers or (self._scorer(),)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if not self.is_calibrated:

@@ -30,10 +30,15 @@ def mark_rows(X: Table | None, Y: Table) -> Hashes | None:
     >>> bool((mark_rows(X, Y) == mark_rows(X.copy(), Y.tolist())).all())
     True
     """
-    if is_sparse(X):
+    if type(X) is not np.ndarray and is_sparse(X):
         return None
     try:
-        columns = [*_columns(X), *split_columns(Y)]
+        if type(X) is not np.ndarray and is_frame(X) and X.ndim == 2:
+            columns = split_columns(X)
+        else:
+            array = np.asarray(X)
+            columns = list(array.reshape(len(array), -1).T)
+        columns += split_columns(Y)
         marks = np.zeros(len(columns[0]), dtype=np.uint64)
         for column in columns:
             marks ^= _bits(column)
@@ -90,13 +95,6 @@ def count_seen(
     again = int(np.isin(rows, seen).sum())
     # As many as repeat within the sample may well repeat by chance.
     return (again if again > 2 * twice else 0), int(rows.size)
-
-
-def _columns(X: Table | None) -> list[Column]:
-    if is_frame(X) and X.ndim == 2:
-        return split_columns(X)
-    array = np.asarray(X)
-    return list(array.reshape(len(array), -1).T)
 
 
 def _bits(column: Column) -> Hashes:

@@ -51,9 +51,14 @@ class Scorer:
 
     def say(self, X: Table) -> tuple[AnyPrediction, Outcomes]:
         """The prediction at every row of X, and the outcomes it speaks of."""
-        prediction, own = self._own(X)
-        outcomes = self._all(own)
-        return align(prediction, own, outcomes), outcomes
+        prediction = predict(self.model, X, self.loss.needs)
+        self.loss.check(prediction)
+        own = outcomes_of(self.model, prediction)
+        if self.outcomes is not None:
+            return align(prediction, own, self.outcomes), self.outcomes
+        if self.columns is not None:
+            own = replace(own, column_names=self.columns)
+        return prediction, own
 
     def meet(
         self, X: Table, Y: Table, owner: str
@@ -69,8 +74,8 @@ class Scorer:
         inf for a class of `outcomes` the model does not know: it is outside every set.
         """
         require_as_many_rows(X, Y, owner)
-        prediction, own = self._own(X)
-        outcomes = self._all(own)
+        prediction, own = replace(self, outcomes=None).say(X)
+        outcomes = self.outcomes or own
         vectors = outcomes.encode(Y, owner)
         scores = self.loss.score(align(prediction, own, outcomes), vectors)
         unseen = unseen_components(own, outcomes)
@@ -81,17 +86,8 @@ class Scorer:
     ) -> SetBatch:
         """The sublevel sets at every row of X."""
         prediction, outcomes = self.say(X)
-        columns = self.columns or [f"y{k}" for k in range(outcomes.columns)]
-        named = names or outcomes.names(list(columns))
+        named = names or outcomes.names(self.columns)
         return SetBatch(self.loss, prediction, budgets, outcomes, named, index_of(X))
-
-    def _own(self, X: Table) -> tuple[AnyPrediction, Outcomes]:
-        prediction = predict(self.model, X, self.loss.needs)
-        self.loss.check(prediction)
-        return prediction, outcomes_of(self.model, prediction)
-
-    def _all(self, own: Outcomes) -> Outcomes:
-        return self.outcomes or replace(own, column_names=self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +137,10 @@ def predict_batch(
     names: tuple[str, ...] | None = None,
 ) -> Batch:
     """The sets at every row of X: unions, where there are several scorers."""
+    parts = []
     try:
-        parts = tuple(scorer.batch(X, budgets, names) for scorer in scorers)
+        for scorer in scorers:
+            parts.append(scorer.batch(X, budgets, names))
     except (IndexError, TypeError, ValueError) as error:
         if len(budgets):
             raise
@@ -151,7 +149,7 @@ def predict_batch(
             f"LossSet.predict_set(X) must have at least 1 row for {model}, got 0: it "
             f"cannot predict on none ({error}). Skip the call where X is empty."
         ) from error
-    return parts[0] if len(parts) == 1 else UnionBatch(parts)
+    return parts[0] if len(parts) == 1 else UnionBatch(tuple(parts))
 
 
 def half_width(scorer: Scorer, X: Table, Y: Table, owner: str) -> float:

@@ -309,8 +309,10 @@ def location_of(prediction: Forecast) -> Array:
     array([1., 2.])
     """
     location: Any = prediction
-    if isinstance(prediction, KINDS):
-        location = as_kind("a loss of numbers", prediction, Prediction).location
+    if isinstance(prediction, Prediction):
+        location = prediction.location
+    elif isinstance(prediction, KINDS):
+        as_kind("a loss of numbers", prediction, Prediction)
     numbers: Array
     numbers = location if isinstance(location, cp.Expression) else np.asarray(location)
     return numbers

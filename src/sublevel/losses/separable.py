@@ -51,9 +51,11 @@ class SeparableLoss(Loss):
 
     def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss by component, shape (..., m)."""
-        location = location_of(prediction)
-        self._check_width(np.shape(location)[-1])
-        return np.asarray(self.penalty(prediction, outcome) / self._weights(location))
+        penalty = np.asarray(self.penalty(prediction, outcome))
+        if self.weights is None:
+            return penalty
+        self._check_width(np.shape(location_of(prediction))[-1])
+        return np.asarray(penalty / np.asarray(self.weights))
 
     def narrowed(
         self, entries: npt.NDArray[np.integer[Any]] | BoolArray
@@ -65,7 +67,8 @@ class SeparableLoss(Loss):
 
     def check(self, prediction: AnyPrediction) -> None:
         """The weights must be one a component."""
-        self._check_width(prediction.width)
+        if self.weights is not None:
+            self._check_width(prediction.width)
 
     def _weights(self, location: Array) -> Array:
         """Weights of shape (m,), ones where none were given."""
@@ -74,7 +77,7 @@ class SeparableLoss(Loss):
         return np.asarray(self.weights)
 
     def _check_width(self, width: int) -> None:
-        if self.weights is not None and np.size(self.weights) != width:
+        if np.size(self.weights) != width:
             raise InvalidParameter(
                 f"{type(self).__name__}(weights=...) must have one weight for each of "
                 f"the {width} components, got {np.size(self.weights)}."

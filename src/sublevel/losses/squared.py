@@ -45,7 +45,9 @@ class Squared(SeparableLoss):
 
     def spread(self, prediction: Forecast) -> Array:
         """Half-width of the set at radius 1, by component."""
-        return np.sqrt(self._weights(location_of(prediction)))
+        if self.weights is None:
+            return np.ones(location_of(prediction).shape[-1])
+        return np.sqrt(np.asarray(self.weights))
 
     def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of squares."""
@@ -63,7 +65,7 @@ class Squared(SeparableLoss):
     def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
         """The location, and how far the set reaches from it by component."""
         location = np.asarray(location_of(prediction), dtype=float)
-        reach = per_row(np.sqrt(budget)) * self.spread(prediction)
+        reach = np.sqrt(budget)[..., None] * self.spread(prediction)
         return {"location": location, "reach": np.broadcast_to(reach, location.shape)}
 
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:

@@ -35,7 +35,7 @@ def can(model: object, method: str) -> bool:
 
 def predicts(model: object) -> TypeGuard[Predictor]:
     """Whether the model has `predict`."""
-    return can(model, "predict")
+    return hasattr(model, "predict")
 
 
 def is_torch_module(model: object) -> bool:

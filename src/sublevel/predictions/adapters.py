@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -58,9 +58,25 @@ def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
         return _joint(model, X, needs)
     if isinstance(model, ModelBlocks):
         return _side_by_side([predict(part, X, needs) for part in model.parts])
-    prediction = _ask(model, X, needs)
-    _check(prediction, model, X, needs)
-    return prediction
+    if is_torch_module(model):
+        return _read(_run_torch(model, X), model, X, needs)
+    if isinstance(model, type) or not (predicts(model) or callable(model)):
+        raise InvalidParameter(
+            f"A model must be an estimator, a torch module or a function, got "
+            f"{briefly(model)}, which cannot predict."
+        )
+    if not predicts(model):
+        return _read(cast(Any, model)(X), model, X, needs)
+    if needs == "labels":
+        return _labels(model, X)
+    if is_classifier(model):
+        raise InvalidParameter(
+            f"A regression loss needs a regressor, got {name_of(model)}, a classifier. "
+            "Use loss='cross_entropy', 'hinge' or 'zero_one'."
+        )
+    if needs == "spread":
+        return _pair(_with_spread(model)(X), model, X)
+    return _read(model.predict(X), model, X, needs)
 
 
 def _joint(model: Model, X: Table, needs: tuple[Needs, ...]) -> JointPrediction:
@@ -91,35 +107,13 @@ def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
     return Prediction(location, np.concatenate(scales, axis=1))
 
 
-def _ask(model: Model, X: Table, needs: str) -> AnyPrediction:
-    if is_torch_module(model):
-        return _read(_run_torch(model, X), model, X, needs)
-    if isinstance(model, type) or not (predicts(model) or callable(model)):
-        raise InvalidParameter(
-            f"A model must be an estimator, a torch module or a function, got "
-            f"{briefly(model)}, which cannot predict."
-        )
-    if not predicts(model):
-        return _read(cast(Any, model)(X), model, X, needs)
-    if needs == "labels":
-        return _labels(model, X)
-    if is_classifier(model):
-        raise InvalidParameter(
-            f"A regression loss needs a regressor, got {name_of(model)}, a classifier. "
-            "Use loss='cross_entropy', 'hinge' or 'zero_one'."
-        )
-    if needs == "spread":
-        return _pair(_with_spread(model)(X), model, X)
-    return _read(model.predict(X), model, X, needs)
-
-
-def _labels(model: Any, X: Table) -> LabelPrediction:
+def _labels(model: Any, X: Table) -> AnyPrediction:
     if can(model, "predict_proba"):
         given = model.predict_proba(X)
-        blocks = given if isinstance(given, list) else [given]
-        return LabelPrediction(tuple(_numbers(block, model, X) for block in blocks))
+        return _labelled(given if isinstance(given, list) else [given], model, X)
     if can(model, "decision_function"):
-        return LabelPrediction(None, (class_margins(model, X),))
+        margins = LabelPrediction(None, (class_margins(model, X),))
+        return _checked(margins, model, X, "labels")
     raise InvalidParameter(
         f"A label loss needs a classifier with predict_proba or decision_function, "
         f"got {name_of(model)}."
@@ -157,10 +151,10 @@ def _run_torch(module: Any, X: Table) -> Any:
 def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
     """What a callable, a torch module or `predict` returned."""
     if isinstance(given, Prediction | LabelPrediction | JointPrediction):
-        return given
+        return _checked(given, model, X, needs)
     if needs == "labels":
         blocks = given if isinstance(given, tuple | list) else (given,)
-        return LabelPrediction(tuple(_numbers(block, model, X) for block in blocks))
+        return _labelled(blocks, model, X)
     if isinstance(given, tuple) and len(given) == 2:
         return _pair(given, model, X)
     if needs == "spread":
@@ -168,7 +162,13 @@ def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
             f"This loss needs a predicted spread: {name_of(model)} must return a pair "
             "(location, scale), got one array."
         )
-    return _located(_columns(given, model, X), None, model, X)
+    return _located((given,), model, X)
+
+
+def _labelled(blocks: Sequence[Any], model: Model, X: Table) -> AnyPrediction:
+    """Class probabilities, one array a block."""
+    numbers = tuple(_numbers(block, model, X) for block in blocks)
+    return _checked(LabelPrediction(numbers), model, X, "labels")
 
 
 def _pair(given: object, model: Model, X: Table) -> Prediction:
@@ -178,42 +178,45 @@ def _pair(given: object, model: Model, X: Table) -> Prediction:
             f"{name_of(model)} must give a pair (location, scale), got "
             f"{briefly(given)}."
         )
-    location, scale = (_columns(part, model, X) for part in given)
-    return _located(location, scale, model, X)
+    return _located(given, model, X)
 
 
-def _located(
-    location: Array, scale: Array | None, model: Model, X: Table
-) -> Prediction:
-    """The same as a Prediction, if there is a row for each of X."""
+def _located(given: Sequence[Any], model: Model, X: Table) -> Prediction:
+    """A location, and a spread if there is one, with a row for each of X."""
+    arrays: list[Array] = []
+    for part in given:
+        array = _numbers(part, model, X)
+        arrays.append(array.reshape(-1, 1) if array.ndim == 1 else array)
     rows = count_rows(X)
-    for part, what in ((location, "predictions"), (scale, "spreads")):
-        if part is not None:
-            _check_array(part, rows, model, what)
-    if scale is not None and scale.shape != location.shape:
+    for array, what in zip(arrays, ("predictions", "spreads"), strict=False):
+        _check_array(array, rows, model, what)
+    if len(arrays) == 1:
+        return Prediction(arrays[0])
+    location, scale = arrays
+    if scale.shape != location.shape:
         raise InvalidParameter(
             f"{name_of(model)} must give one spread a component, got shape "
             f"{scale.shape} for predictions of shape {location.shape}."
         )
+    _check_spread(scale, model)
     return Prediction(location, scale)
 
 
 def _numbers(values: Table, model: Model, X: Table) -> Array:
     """What a model gave, as numbers in the order of the rows of X."""
     owner, what = name_of(model), "its prediction"
-    require_aligned(values, X, owner, what)
-    if is_frame(values) and not values.index.equals(index_of(X)):
-        # Rows that the model has numbered itself.
-        require_aligned(values, values.reset_index(drop=True), owner, what)
+    if type(values) is not np.ndarray and is_frame(values):
+        require_aligned(values, X, owner, what)
+        if not values.index.equals(index_of(X)):
+            # Rows that the model has numbered itself.
+            require_aligned(values, values.reset_index(drop=True), owner, what)
     return as_numbers(owner, "prediction", values)
 
 
-def _columns(values: Table, model: Model, X: Table) -> Array:
-    array = _numbers(values, model, X)
-    return array.reshape(-1, 1) if array.ndim == 1 else array
-
-
-def _check(prediction: AnyPrediction, model: Model, X: Table, needs: str) -> None:
+def _checked(
+    prediction: AnyPrediction, model: Model, X: Table, needs: str
+) -> AnyPrediction:
+    """The prediction, if it is what was asked for, of as many rows as X, finite."""
     rows = count_rows(X)
     if isinstance(prediction, LabelPrediction):
         for block in prediction.values:
@@ -230,6 +233,7 @@ def _check(prediction: AnyPrediction, model: Model, X: Table, needs: str) -> Non
             f"The loss needs {needs}, and {name_of(model)} returned a "
             f"{type(prediction).__name__}."
         )
+    return prediction
 
 
 def _check_array(values: Array, rows: int, model: Model, what: str) -> None:

@@ -6,7 +6,7 @@ takes one column of labels and becomes a one-hot vector.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -31,15 +31,18 @@ class Numbers:
 
     def encode(self, columns: list[Column], owner: str) -> Array:
         """The columns as floats, shape (n, width)."""
-        vectors = np.stack([numbers_of(column, owner) for column in columns], axis=1)
+        numbers = []
+        for column in columns:
+            numbers.append(numbers_of(column, owner))
+        vectors = np.stack(numbers, axis=1)
         missing = np.isnan(vectors).any(axis=1)
         if missing.any():
             raise _missing(owner, "NaN", int(np.argmax(missing)))
         return vectors
 
-    def names(self, columns: list[str]) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         """Names of the components."""
-        return columns
+        return list(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,7 @@ class Labels:
             self._refuse(labels[row], row, owner)
         return np.asarray(np.eye(self.width)[codes])
 
-    def names(self, columns: list[str]) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         """Names of the components: column=class."""
         return [f"{columns[0]}={label}" for label in self.classes.tolist()]
 
@@ -120,13 +123,22 @@ class Outcomes:
 
     def encode(self, Y: Table, owner: str = "Y") -> Array:
         """Outcome vectors of shape (n, width) from Y of shape (n,) or (n, columns)."""
-        columns = split_columns(Y)
-        if len(columns) != self.columns:
+        columns, count = split_columns(Y), 0
+        for block in self.blocks:
+            count += block.columns
+        if len(columns) != count:
             raise InvalidParameter(
-                f"{owner}: Y must have {self.columns} column(s), as the model "
+                f"{owner}: Y must have {count} column(s), as the model "
                 f"predicts, got {len(columns)}."
             )
-        self._check_names(Y, owner)
+        own = self.column_names
+        given = None if own is None else frame_columns(Y)
+        if own is not None and given is not None and given != own:
+            # Columns in another order would be taken for each other.
+            raise InvalidParameter(
+                f"{owner}: Y must have the columns {list(own)} in this order, as in "
+                f"training or calibration, got {list(given)}. Say Y[{list(own)}]."
+            )
         parts, start = [], 0
         for block in self.blocks:
             mine = columns[start : start + block.columns]
@@ -134,24 +146,21 @@ class Outcomes:
             start += block.columns
         return np.concatenate(parts, axis=1)
 
-    def names(self, column_names: list[str]) -> tuple[str, ...]:
-        """Names of the components of the outcome vector."""
+    def names(self, column_names: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Names of the components of the outcome vector; columns are y0, y1, ... where
+        they have no names.
+        """
         names: list[str] = []
         start = 0
         for block in self.blocks:
-            names += block.names(column_names[start : start + block.columns])
-            start += block.columns
+            stop = start + block.columns
+            if column_names is None:
+                own: Sequence[str] = list(map("y{}".format, range(start, stop)))
+            else:
+                own = column_names[start:stop]
+            names += block.names(own)
+            start = stop
         return tuple(names)
-
-    def _check_names(self, Y: Table, owner: str) -> None:
-        """Columns in another order would be taken for each other."""
-        given, own = frame_columns(Y), self.column_names
-        if given is None or own is None or given == own:
-            return
-        raise InvalidParameter(
-            f"{owner}: Y must have the columns {list(own)} in this order, as in "
-            f"training or calibration, got {list(given)}. Say Y[{list(own)}]."
-        )
 
 
 def _code(position: dict[tuple[bool, Hashable], int], label: Hashable) -> int:

@@ -65,6 +65,8 @@ def index_of(values: object) -> Any:
     >>> index_of([1.0, 2.0]) is None
     True
     """
+    if type(values) is np.ndarray:
+        return None
     return values.index if is_frame(values) else None
 
 
@@ -76,16 +78,18 @@ def split_columns(Y: Table) -> list[Column]:
     >>> [column.dtype.kind for column in split_columns([[1.5, "high"], [2.5, "low"]])]
     ['f', 'U']
     """
-    _refuse_hidden(Y)
-    if is_frame(Y) and np.ndim(Y) == 2:
-        return [Y.iloc[:, k].to_numpy() for k in range(Y.shape[1])]
-    if isinstance(Y, list | tuple) and len(Y) > 0:
-        return _split_list(Y)
+    # What is most often given is not looked into.
+    if type(Y) is not np.ndarray:
+        _refuse_hidden(Y)
+        if is_frame(Y) and np.ndim(Y) == 2:
+            return [Y.iloc[:, k].to_numpy() for k in range(Y.shape[1])]
+        if isinstance(Y, list | tuple) and len(Y) > 0:
+            return _split_list(Y)
     array = np.asarray(Y)
     if array.ndim == 1:
         return [array]
     if array.ndim == 2:
-        return [array[:, k] for k in range(array.shape[1])]
+        return list(array.T)
     raise _wrong_shape(f"shape {array.shape}" if array.ndim else briefly(Y))
 
 
@@ -164,7 +168,7 @@ def require_aligned(values: object, X: object, owner: str, what: str) -> None:
     >>> X = pd.DataFrame({"a": [1.0, 2.0]})
     >>> require_aligned(X, X, "LossSet.fit", "Y")
     """
-    if not (is_frame(values) and is_frame(X)):
+    if type(values) is np.ndarray or not (is_frame(values) and is_frame(X)):
         return
     rows, wanted = values.index, X.index
     if len(rows) != len(wanted) or rows.equals(wanted):
@@ -185,6 +189,8 @@ def take_rows(values: Table, rows: slice | list[int] | npt.NDArray[Any]) -> Any:
     >>> take_rows([[1, 2], [3, 4]], [1])
     array([[3, 4]])
     """
+    if type(values) is np.ndarray:
+        return values[rows]
     if is_frame(values):
         return values.iloc[rows]
     if is_sparse(values):
