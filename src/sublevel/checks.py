@@ -251,7 +251,7 @@ def as_numbers(owner: str, name: str, value: object) -> Array:
     array([1. , 2.5])
     """
     # What is most often given is not looked into.
-    if type(value) is np.ndarray and value.dtype.kind == "f":
+    if type(value) is float or (type(value) is np.ndarray and value.dtype.kind == "f"):
         return np.asarray(value, dtype=float)
     stranger = _stranger(value)
     if stranger is None:

@@ -89,8 +89,9 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     """
     layout = layout_of(data.program)
     odd = np.zeros(len(data), dtype=bool)
-    fixed, varying = _entries(data.q, 1)
-    cost = np.maximum(fixed.max(initial=0.0), varying.max(axis=1, initial=0.0))
+    cost = np.zeros(len(data))
+    for sizes in _entries(data.q, 1):
+        cost = np.maximum(cost, sizes.max(axis=1, initial=0.0))
     for sizes in (*layout.largest(data.A), *_entries(data.b), cost[:, None]):
         far = (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
         odd |= far.any(axis=1)

@@ -194,14 +194,25 @@ def _replace(solved: Solutions, rows: Indices, other: Solutions) -> None:
 def _run(data: ProgramData, careful: bool, least: float = LEAST) -> Solutions:
     if careful:
         return _carefully(data, least)
-    program = data.program
-    status, x, z, value, bound = _room(len(data), program)
-    rows, each = [], []
-    for i, one in _alive(data):
-        status[i] = one.status
+    live, updates = None, _updates(data)
+    codes, rows, each = [], [], []
+    for i in range(len(data)):
+        # The first context is what the solver is built for.
+        changes = next(updates) if i else {}
+        if live is None:
+            live = _build(data, i, _LIVE)
+        elif changes:
+            live.update(**changes)
+        one = _read(live.solve())
+        codes.append(one.status)
         if one.status == OPTIMAL:
             rows.append(i)
             each.append(one)
+        else:
+            # Nothing of a failure shall reach the next context.
+            live = None
+    status, x, z, value, bound = _room(len(data), data.program)
+    status[:] = codes
     if rows:
         # Lists become arrays all at once.
         _, x[rows], z[rows], value[rows], bound[rows] = zip(*each, strict=True)
@@ -273,22 +284,6 @@ def _once(
         return NOTHING
 
 
-def _alive(data: ProgramData) -> Iterator[tuple[int, Solution]]:
-    live, updates = None, _updates(data)
-    for i in range(len(data)):
-        # The first context is what the solver is built for.
-        changes = next(updates) if i else {}
-        if live is None:
-            live = _build(data, i, _settings())
-        elif changes:
-            live.update(**changes)
-        one = _read(live.solve())
-        if one.status != OPTIMAL:
-            # Nothing of a failure shall reach the next context.
-            live = None
-        yield i, one
-
-
 def _settings() -> Any:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -297,6 +292,10 @@ def _settings() -> Any:
     settings.presolve_enable = settings.chordal_decomposition_enable = False
     settings.equilibrate_enable = False
     return settings
+
+
+#: Those of a live solver.
+_LIVE = _settings()
 
 
 def _build(data: ProgramData, i: int, settings: clarabel.DefaultSettings) -> Any:

@@ -10,7 +10,7 @@ from sklearn.utils import estimator_html_repr
 
 from .. import guarantees, losses
 from ..checks import Array, require_level
-from ..errors import NotCalibrated
+from ..errors import InvalidParameter, NotCalibrated
 from ..guarantees import Calibrated, Certificate, CrossFitting, Guarantee
 from ..losses import Loss
 from ..predictions import (
@@ -23,7 +23,7 @@ from ..predictions import (
     predict_point,
 )
 from ..tables import html_table
-from .batch import Batch
+from .batch import Batch, UnionBatch
 from .fitting import ready, require_crossable, score_crossed, train
 from .marks import Hashes, mark_rows, refuse_seen
 from .scorer import (
@@ -31,7 +31,6 @@ from .scorer import (
     Scorer,
     half_width,
     handed_to,
-    predict_batch,
     read_budgets,
     score_held_out,
 )
@@ -206,8 +205,19 @@ class LossSet(ModelWrapper):
             budgets = self.calibration_.at(X, n)
         else:
             budgets = read_budgets(budget, n)
-        scorers = self._scorers or (self._scorer(),)
-        return predict_batch(scorers, X, budgets, names)
+        parts, scorers = [], self._scorers or (self._scorer(),)
+        try:
+            for scorer in scorers:
+                parts.append(scorer.batch(X, budgets, names))
+        except (IndexError, TypeError, ValueError) as error:
+            if n:
+                raise
+            raise InvalidParameter(
+                "LossSet.predict_set(X) must have at least 1 row for "
+                f"{type(scorers[0].model).__name__}, got 0: it cannot predict on "
+                f"none ({error}). Skip the call where X is empty."
+            ) from error
+        return parts[0] if len(parts) == 1 else UnionBatch(tuple(parts))
 
     @property
     def is_calibrated(self) -> bool:

@@ -28,7 +28,7 @@ from ..predictions import (
     require_aligned,
     unseen_components,
 )
-from .batch import Batch, SetBatch, UnionBatch
+from .batch import SetBatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,28 +128,6 @@ def handed_to(promise: Guarantee, scored: Scored, X: Table, Y: Table) -> Array:
         )
     prediction, _, vectors = scorer.meet(X, Y, "LossSet.calibrate")
     return np.asarray(scorer.loss.components(prediction, vectors))
-
-
-def predict_batch(
-    scorers: tuple[Scorer, ...],
-    X: Table,
-    budgets: Array,
-    names: tuple[str, ...] | None = None,
-) -> Batch:
-    """The sets at every row of X: unions, where there are several scorers."""
-    parts = []
-    try:
-        for scorer in scorers:
-            parts.append(scorer.batch(X, budgets, names))
-    except (IndexError, TypeError, ValueError) as error:
-        if len(budgets):
-            raise
-        model = type(scorers[0].model).__name__
-        raise InvalidParameter(
-            f"LossSet.predict_set(X) must have at least 1 row for {model}, got 0: it "
-            f"cannot predict on none ({error}). Skip the call where X is empty."
-        ) from error
-    return parts[0] if len(parts) == 1 else UnionBatch(tuple(parts))
 
 
 def half_width(scorer: Scorer, X: Table, Y: Table, owner: str) -> float:

@@ -290,7 +290,10 @@ def met(
         )
     if not isinstance(prediction, KINDS):
         prediction = as_numbers(owner, "prediction", prediction)
-    shape = np.shape(point_of(prediction))
+    if isinstance(prediction, Prediction):
+        shape = np.shape(prediction.location)
+    else:
+        shape = np.shape(point_of(prediction))
     vectors = as_numbers(owner, "outcome", outcome)
     if not shape or vectors.shape[-1:] != shape[-1:]:
         raise InvalidParameter(

@@ -77,7 +77,7 @@ class SeparableLoss(Loss):
         return np.asarray(self.weights)
 
     def _check_width(self, width: int) -> None:
-        if np.size(self.weights) != width:
+        if self.weights is not None and np.size(self.weights) != width:
             raise InvalidParameter(
                 f"{type(self).__name__}(weights=...) must have one weight for each of "
                 f"the {width} components, got {np.size(self.weights)}."

@@ -204,8 +204,11 @@ def _located(given: Sequence[Any], model: Model, X: Table) -> Prediction:
 
 def _numbers(values: Table, model: Model, X: Table) -> Array:
     """What a model gave, as numbers in the order of the rows of X."""
+    if type(values) is np.ndarray and values.dtype.kind == "f":
+        # What is most often given is not looked into.
+        return values.astype(float, copy=False)
     owner, what = name_of(model), "its prediction"
-    if type(values) is not np.ndarray and is_frame(values):
+    if is_frame(values):
         require_aligned(values, X, owner, what)
         if not values.index.equals(index_of(X)):
             # Rows that the model has numbered itself.

@@ -42,16 +42,17 @@ class Prediction:
     scale: Any = None
 
     def __post_init__(self) -> None:
-        location = _table("Prediction", "location", self.location)
-        object.__setattr__(self, "location", location)
-        if self.scale is None:
-            return
-        scale = _table("Prediction", "scale", self.scale)
-        object.__setattr__(self, "scale", scale)
-        if scale.shape != location.shape:
+        for name in ("location", "scale"):
+            value = vars(self)[name]
+            if type(value) is np.ndarray and value.dtype == float and value.ndim == 2:
+                # What is most often given is not looked into.
+                continue
+            if name == "location" or value is not None:
+                vars(self)[name] = _table("Prediction", name, value)
+        if self.scale is not None and self.scale.shape != self.location.shape:
             raise InvalidParameter(
-                f"Prediction(scale=...) must be of shape {location.shape}, like the "
-                f"location, got shape {scale.shape}."
+                f"Prediction(scale=...) must be of shape {self.location.shape}, like "
+                f"the location, got shape {self.scale.shape}."
             )
 
     def __len__(self) -> int:

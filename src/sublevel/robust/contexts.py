@@ -33,7 +33,7 @@ from ..predictions import (
     take_rows,
 )
 from .keys import UncertainKey
-from .probes import Riders
+from .probes import Probes, Riders
 
 #: Contexts that are tried, spread over all, before an error is taken for bad contexts.
 PROBES = 100
@@ -70,8 +70,12 @@ def contexts_to_decide(
     keys: tuple[UncertainKey, ...],
     losses: tuple[tuple[Loss, ...] | None, ...],
     X: Contexts | None,
+    probes: Probes | None,
 ) -> ContextSets:
-    """What a call of `decide` is about; one context, if no set needs covariates."""
+    """What a call of `decide` is about; one context, if no set needs covariates.
+
+    Probes, if a promise hangs on them, are asked along with covariates.
+    """
     if X is None:
         for key in keys:
             if key.predicted is not None:
@@ -89,7 +93,8 @@ def contexts_to_decide(
         again = np.asarray(X)
     elif not isinstance(X, np.ndarray) and is_sparse(X):
         again = X.tocsr()
-    return ContextSets(keys, losses, again, rows, foreign)
+    riders = None if foreign or probes is None else probes.riders(rows)
+    return ContextSets(keys, losses, again, rows, foreign, riders)
 
 
 @dataclass
@@ -120,9 +125,25 @@ class ContextSets:
         for number, (key, losses) in enumerate(
             zip(self.keys, self.losses, strict=True)
         ):
-            batches.append(
-                None if losses is None else self._batch(number, key, losses, rows)
-            )
+            source, X = key.predicted, self.X
+            if losses is None or source is None:
+                batches.append(None)
+                continue
+            given = X.get(key.name) if isinstance(X, dict) else X
+            if given is None:
+                raise InvalidParameter(
+                    f"The predictions must have one for {key.name!r}, got {sorted(X)}."
+                )
+            if isinstance(given, PREDICTIONS):
+                batch: Batch = predicted_sets(
+                    losses, common_budget(source), given[rows]
+                )
+            elif self.riders is not None:
+                batch = self.riders.predict_set(number, source, take_rows(given, rows))
+            else:
+                batch = source.predict_set(take_rows(given, rows))
+            require_compiled(key, losses, batch)
+            batches.append(batch)
         return batches
 
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
@@ -148,26 +169,6 @@ class ContextSets:
                 "of a Combined loss are is known from its predictions only."
             )
         return self.where_possible(self._spread())[0]
-
-    def _batch(
-        self, number: int, key: UncertainKey, losses: tuple[Loss, ...], rows: Indices
-    ) -> Batch:
-        """A key's batch of sets at some rows of X: covariates or predictions."""
-        given = self.X.get(key.name) if isinstance(self.X, dict) else self.X
-        if given is None:
-            raise InvalidParameter(
-                f"The predictions must have one for {key.name!r}, got {sorted(self.X)}."
-            )
-        source = key.predicted
-        assert source is not None
-        if isinstance(given, PREDICTIONS):
-            batch: Batch = predicted_sets(losses, common_budget(source), given[rows])
-        elif self.riders is not None:
-            batch = self.riders.predict_set(number, source, take_rows(given, rows))
-        else:
-            batch = source.predict_set(take_rows(given, rows))
-        require_compiled(key, losses, batch)
-        return batch
 
     def _spread(self) -> Indices:
         return np.unique(np.linspace(0, self.rows - 1, PROBES).astype(int))

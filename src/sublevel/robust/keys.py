@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -35,30 +34,29 @@ class UncertainKey:
     nonneg : which entries were declared not to be negative, shape (size,)
     source : what gives the sets
     parameters : CVXPY's parameters; none if the key was read from a file
+    name : the key in words
+    size : number of entries of an outcome
+    predicted : the source, if its sets depend on the context; else None
     """
 
     parts: tuple[Named, ...]
     nonneg: npt.NDArray[np.bool_]
     source: Source
     parameters: Key = ()
+    name: str = field(init=False)
+    size: int = field(init=False)
+    predicted: SetSource | None = field(init=False)
 
-    @cached_property
-    def name(self) -> str:
-        """The key in words."""
-        return ", ".join(part.name for part in self.parts)
-
-    @cached_property
-    def size(self) -> int:
-        """Number of entries of an outcome."""
-        return sum(part.size for part in self.parts)
-
-    @cached_property
-    def predicted(self) -> SetSource | None:
-        """The source, if its sets depend on the context."""
+    def __post_init__(self) -> None:
         source = self.source
-        if isinstance(source, UncertaintySet) or not isinstance(source, PredictsSets):
-            return None
-        return source
+        fixed = isinstance(source, UncertaintySet) or not isinstance(
+            source, PredictsSets
+        )
+        vars(self).update(
+            name=", ".join(part.name for part in self.parts),
+            size=sum(part.size for part in self.parts),
+            predicted=None if fixed else source,
+        )
 
     @property
     def losses(self) -> tuple[Loss, ...] | None:

@@ -134,6 +134,7 @@ class Policy:
         self._settled: Settled | None = None
         self._keys = problem.keys
         self._fallback: Array | None = None
+        self._riding: Probes | None = None
         self._seen: Any = None
 
     @property
@@ -188,8 +189,9 @@ class Policy:
         """
         if chunk is not None:
             require_chunk("Policy.decide", chunk)
-        require_bool("Policy.decide", trusted=trusted, progress=progress)
-        sets = self._contexts(X)
+        owner = "Policy.decide"
+        require_bool(owner, trusted=trusted, progress=progress)
+        sets = contexts_to_decide(owner, self._keys, self._losses, X, self._riding)
         with Bar(sets.rows) if progress else nullcontext() as bar:
             arrays, scenarios = self.decide_sets(sets, n_jobs, chunk, bar)
         if X is not None and not sets.foreign and self._settled is None:
@@ -198,7 +200,8 @@ class Policy:
 
     def decide_one(self, X: Contexts | None = None) -> Decisions:
         """The decision at one context; what a status would hide is an error."""
-        sets = self._contexts(X)
+        owner = "Policy.decide"
+        sets = contexts_to_decide(owner, self._keys, self._losses, X, self._riding)
         task = self._engine.task(self._keys, sets.first)
         if task is not None:
             return self.decide(X)
@@ -209,17 +212,6 @@ class Policy:
         ]
         arrays, scenarios = self._engine.solve_one(self._keys, regions)
         return self._decisions(arrays, sets, (scenarios,), False, index_of(X))
-
-    def _contexts(self, X: Contexts | None) -> ContextSets:
-        """What a call is about, with probes to ask the models along with contexts, if
-        a promise hangs on that.
-        """
-        sets = contexts_to_decide("Policy.decide", self._keys, self._losses, X)
-        recognition = None if self._settled is None else self._settled.recognition
-        if recognition is None or recognition.probes is None or sets.foreign:
-            return sets
-        sets.riders = recognition.probes.riders(sets.rows)
-        return sets
 
     def _decisions(
         self,
@@ -513,13 +505,14 @@ class Policy:
 
     def _as_settled(self, settled: Settled) -> dict[str, object]:
         """What a policy that decides as settled has."""
-        budgets = settled.budgets
+        budgets, recognition = settled.budgets, settled.recognition
         losses = [parts for parts in self._losses if parts is not None]
         single = len(budgets) == 1 and len(losses[0]) == 1
         return {
             "_settled": settled,
             "_keys": settled.keys,
             "_fallback": settled.fallback,
+            "_riding": None if recognition is None else recognition.probes,
             "certificate_": settled.certificate,
             "budget_": budgets[0] if len(budgets) == 1 else budgets,
             "radius_": losses[0][0].radius(budgets[0]) if single else None,
@@ -680,8 +673,7 @@ class Policy:
         of the last decisions.
         """
         if self._settled is not None:
-            recognition = self._settled.recognition
-            return None if recognition is None else recognition.probes
+            return self._riding
         try:
             return None if self._seen is None else probe(self._keys, self._seen)
         except Exception:

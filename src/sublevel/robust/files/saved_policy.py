@@ -113,9 +113,8 @@ class SavedPolicy:
         require_bool("SavedPolicy.decide", trusted=trusted)
         require_bool("Policy.decide", progress=progress)
         losses = tuple(key.losses for key in self._contents.keys)
-        sets = contexts_to_decide("SavedPolicy.decide", self.keys, losses, X)
-        if self._contents.probes is not None and not sets.foreign:
-            sets.riders = self._contents.probes.riders(sets.rows)
+        owner, probes = "SavedPolicy.decide", self._contents.probes
+        sets = contexts_to_decide(owner, self.keys, losses, X, probes)
         with Bar(sets.rows) if progress else nullcontext() as bar:
             arrays = decide_chunks(self._contents.task, sets, chunk, n_jobs, bar)
         return Decisions(

@@ -21,6 +21,9 @@ from .slots import slot_values
 
 _LOG = logging.getLogger(__name__)
 
+#: What solves again, each with more trouble than the one before.
+_AGAIN = Clarabel(effort=1), Clarabel(effort=2)
+
 
 @dataclass(frozen=True)
 class ChunkTask:
@@ -73,7 +76,7 @@ class ChunkTask:
             data = fill(compiled.program, self.slots, contexts, len(at))
             # What one solver got wrong, gave up, or has too few digits of, one that
             # takes more trouble may get right.
-            for solver in (self.solver, Clarabel(effort=1), Clarabel(effort=2)):
+            for solver in (self.solver, *_AGAIN):
                 clean = self._solve(solver, data, oracles, decisions, at)
                 unclear = np.flatnonzero(~clean)
                 if not unclear.size:

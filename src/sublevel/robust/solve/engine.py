@@ -104,7 +104,7 @@ class Prepared:
     def task(self, compiled: Compiled, solver: Solver) -> ChunkTask:
         """What decides chunks, at the present values of the ordinary parameters."""
         ordinary = self.ordinary()
-        slots = np.zeros(compiled.program.size)
+        slots = np.zeros(compiled.program.q.shape[1])
         slots[-1] = 1.0
         for at, start in compiled.ordinary:
             slots[at] = ordinary[start : start + at.stop - at.start]
@@ -296,6 +296,8 @@ class Engine:
         solver = self._chunk_solver
         if isinstance(solver, CvxpySolver):
             solver.check(compiled.program)
+        # What the columns of decisions are is settled before the first one.
+        prepared.layout.room(())
         self._compiled = prepared, compiled
 
     def _obstacle(self, keys: tuple[UncertainKey, ...]) -> str | None:
