@@ -6,10 +6,11 @@ import warnings
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ..checks import Array
 from ..errors import InvalidParameter
-from .program import ConeProgram, ProgramData, rows_of
+from .program import ConeProgram, ProgramData, rows_of, whole
 from .scaling import scale
 from .solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Solutions
 
@@ -40,14 +41,11 @@ class CvxpySolver:
 
     def check(self, program: ConeProgram) -> None:
         """Raise InvalidParameter if the solver does not take the program's cones."""
-        zeros = np.zeros(len(program.indices))
-        problem, _ = _pose(
-            program,
-            np.zeros(program.quadratic_pattern[1].shape),
-            np.zeros(program.width),
-            zeros + 1.0,
-            np.zeros(program.height),
-        )
+        P = whole(np.zeros((1, len(program.quadratic_pattern[1]))))
+        q, b = whole(np.zeros((1, program.width + 1))), np.zeros((1, program.height))
+        A = whole(np.ones((1, len(program.indices))))
+        data = ProgramData(program, P, q, A, whole(b))
+        problem, _ = _pose(program, *data.matrices(0))
         try:
             problem.get_problem_data(self.name)
         except cp.error.SolverError as error:
@@ -66,13 +64,7 @@ class CvxpySolver:
         scaling = scale(data)
         scaled = scaling.apply(data)
         for i in np.flatnonzero(data.finite).tolist():
-            problem, variable = _pose(
-                data.program,
-                scaled.P.row(i),
-                scaled.q.row(i)[:-1],
-                scaled.A.row(i),
-                scaled.b.row(i),
-            )
+            problem, variable = _pose(data.program, *scaled.matrices(i))
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -88,17 +80,16 @@ class CvxpySolver:
 
 
 def _pose(
-    program: ConeProgram, P: Array, q: Array, A: Array, b: Array
+    program: ConeProgram, P: sp.csc_array, q: Array, A: sp.csc_array, b: Array
 ) -> tuple[cp.Problem, cp.Variable]:
     """The program at one context as a CVXPY problem, and its variable."""
     x = cp.Variable(program.width)
-    room = b - program.matrix(A) @ x
+    room = b - A @ x
     aim = q @ x
-    if P.size:
-        upper = program.quadratic(P)
-        whole = upper + upper.T
-        whole.setdiag(upper.diagonal())
-        aim = aim + cp.quad_form(x, cp.psd_wrap(whole.tocsc())) / 2
+    if P.nnz:
+        full = P + P.T
+        full.setdiag(P.diagonal())
+        aim = aim + cp.quad_form(x, cp.psd_wrap(full.tocsc())) / 2
     constraints, start = [], 0
     for kind, size in program.cones:
         rows = rows_of(kind, size)

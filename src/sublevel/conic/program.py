@@ -62,6 +62,7 @@ class ConeProgram:
     slots : name -> slice of the slot vector
     variables : id of a CVXPY variable -> sparse (entries, nx): its entries, column by
         column, as linear functions of x
+    movable : names of slots -> what they move, as far as it was looked up
     """
 
     cones: tuple[tuple[str, float], ...]
@@ -75,7 +76,7 @@ class ConeProgram:
     b: sp.csr_array
     slots: dict[str, slice]
     variables: dict[int, sp.csr_array]
-    _moving: dict[tuple[str, ...], Moving] = field(
+    movable: dict[tuple[str, ...], Moving] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -149,14 +150,9 @@ class ConeProgram:
         shape = (self.height, self.width)
         return sp.csc_array((values, self.indices, self.indptr), shape=shape)
 
-    def quadratic(self, values: Array) -> sp.csc_array:
-        """The upper triangle of P, from the values of its pattern."""
-        _, row, indptr = self.quadratic_pattern
-        return sp.csc_array((values, row, indptr), shape=(self.width, self.width))
-
     def moving(self, names: tuple[str, ...]) -> Moving:
         """What some slots move; the same for all contexts, so looked up only once."""
-        if names not in self._moving:
+        if names not in self.movable:
             slots = [self.slots[name] for name in names]
             columns = np.concatenate(
                 [np.zeros(0, dtype=int), *(np.arange(s.start, s.stop) for s in slots)]
@@ -164,8 +160,8 @@ class ConeProgram:
             upper = self.P[self.quadratic_pattern[0]]
             tables = {"P": upper, "q": self.q, "A": self.A, "b": self.b}
             moved = {k: _moved(table, columns) for k, table in tables.items()}
-            self._moving[names] = Moving(columns, moved)
-        return self._moving[names]
+            self.movable[names] = Moving(columns, moved)
+        return self.movable[names]
 
 
 @dataclass(frozen=True)
@@ -232,6 +228,23 @@ class ProgramData:
         P, q, A, b = (block.at(rows) for block in (self.P, self.q, self.A, self.b))
         return replace(self, P=P, q=q, A=A, b=b)
 
+    def matrices(self, i: int) -> tuple[sp.csc_array, Array, sp.csc_array, Array]:
+        """The upper triangle of P, q, A and b of one context; q without the offset."""
+        program, rows = self.program, []
+        for block in (self.P, self.q, self.A, self.b):
+            values = block.base.copy()
+            values[block.where] = block.values[i]
+            rows.append(values)
+        P, q, A, b = rows
+        _, row, indptr = program.quadratic_pattern
+        width, shape = program.width, (program.height, program.width)
+        return (
+            sp.csc_array((P, row, indptr), shape=(width, width)),
+            q[:-1],
+            sp.csc_array((A, program.indices, program.indptr), shape=shape),
+            b,
+        )
+
     @property
     def offsets(self) -> Array:
         """The constant of the objective at each context, shape (n,)."""
@@ -262,7 +275,8 @@ def fill(
     contexts : slot name -> array of shape (n, size of the slot)
     n : number of contexts, where no slot differs between them
     """
-    moving = program.moving(tuple(contexts))
+    names = tuple(contexts)
+    moving = program.movable.get(names) or program.moving(names)
     slots = list(contexts.values())
     theta = np.hstack(slots) if slots else np.zeros((n, 0))
     fixed = fixed.copy()

@@ -20,7 +20,6 @@ the context alone, never on its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -28,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .program import ConeProgram, Indices, ProgramData, Varying, rows_of, whole
+from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 
 #: Numbers between one over this and this are left as they are.
 ORDINARY = 64.0
@@ -87,19 +86,32 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     ordinary size, or a coefficient so small that what it multiplies must be large or
     what it adds up to small, shape (n,).
     """
-    layout = layout_of(data.program)
+    layout, A, b, q = layout_of(data.program), data.A, data.b, data.q
     odd = np.zeros(len(data), dtype=bool)
-    cost = np.zeros(len(data))
-    for sizes in _entries(data.q, 1):
-        cost = np.maximum(cost, sizes.max(axis=1, initial=0.0))
-    for sizes in (*layout.largest(data.A), *_entries(data.b), cost[:, None]):
+    constant, varying = np.abs(A.base), np.abs(A.values)
+    constant[A.where] = 0.0
+    last = len(q.base) - 1
+    cost = np.abs(q.values[:, q.where < last]).max(axis=1, initial=0.0)
+    fixed = np.delete(np.abs(q.base), np.append(q.where, last))
+    cost = np.maximum(cost, fixed.max(initial=0.0))
+    every = [cost[:, None], np.abs(b.values), np.delete(np.abs(b.base), b.where)[None]]
+    for groups, of_entry in layout.sides:
+        # The largest of a row or column: where some entry varies, and elsewhere.
+        largest = groups.reduced(constant[None], np.maximum)
+        hit = np.zeros(groups.size, dtype=bool)
+        hit[of_entry[A.where]] = True
+        every.append(largest[:, ~hit])
+        if hit.any():
+            moving = _Groups(of_entry[A.where], groups.size)
+            moved = moving.reduced(varying, np.maximum)[:, hit]
+            every.append(np.maximum(moved, largest[:, hit]))
+    for sizes in every:
         far = (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
         odd |= far.any(axis=1)
-    fixed, varying = _entries(data.A)
-    small = ((fixed < SMALL) & (fixed > 0)).any()
+    small = ((constant < SMALL) & (constant > 0)).any()
     if small or ((varying < SMALL) & (varying > 0)).any():
-        A = np.abs(layout.without_noise(data.A.rows()))
-        odd |= ((A < SMALL) & (A > 0)).any(axis=1)
+        size = np.abs(layout.without_noise(A.rows()))
+        odd |= ((size < SMALL) & (size > 0)).any(axis=1)
     return odd
 
 
@@ -160,6 +172,10 @@ class Layout:
         self._by_column = _Groups(program.columns, program.width)
         self._rows = _Groups(program.indices, program.height)
         self._row_of_entry, self._column_of_entry = program.indices, program.columns
+        self.sides = (
+            (self._rows, self._row_of_entry),
+            (self._by_column, self._column_of_entry),
+        )
         flat = [np.full(rows_of(*c), c[0] in ("zero", "nonneg")) for c in program.cones]
         curved = ~np.concatenate([np.zeros(0, dtype=bool), *flat])
         self._curved_entry = curved[program.indices]
@@ -186,25 +202,6 @@ class Layout:
         column = self._by_column.reduced(size, np.maximum)[:, self._column_of_entry]
         noise = (size < NOISE * np.minimum(row, column)) & self._curved_entry
         return np.where(noise, 0.0, A)
-
-    def largest(self, A: Varying) -> Iterator[Array]:
-        """Largest entries of rows and of columns: of shape (n, some) where some entry
-        varies, (1, others) elsewhere.
-        """
-        constant = np.abs(A.base)
-        constant[A.where] = 0.0
-        for groups, of_entry in (
-            (self._rows, self._row_of_entry),
-            (self._by_column, self._column_of_entry),
-        ):
-            fixed = groups.reduced(constant[None], np.maximum)
-            moving = _Groups(of_entry[A.where], groups.size)
-            hit = np.zeros(groups.size, dtype=bool)
-            hit[of_entry[A.where]] = True
-            yield fixed[:, ~hit]
-            if hit.any():
-                values = moving.reduced(np.abs(A.values), np.maximum)[:, hit]
-                yield np.maximum(values, fixed[:, hit])
 
     def row_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of each group of rows, shape (n, groups)."""
@@ -272,18 +269,6 @@ def _terms(values: Array, weights: Array) -> Array:
 
 def _over(total: Array, count: Array) -> Array:
     return np.asarray(total / np.where(count > 0, count, 1.0))
-
-
-def _entries(block: Varying, last: int = 0) -> tuple[Array, Array]:
-    """Sizes of a block's entries, (1, others) and those that vary, (n, some).
-
-    Without the `last` ones.
-    """
-    kept = block.where < len(block.base) - last
-    fixed = np.ones(len(block.base), dtype=bool)
-    fixed[block.where] = False
-    fixed[len(block.base) - last :] = False
-    return np.abs(block.base[fixed])[None], np.abs(block.values[:, kept])
 
 
 def _row_mean(values: Array, weights: Array) -> Array:

@@ -129,11 +129,15 @@ class Clarabel:
             if not rows.size:
                 continue
             some = data if len(rows) == n else data.at(rows)
-            part = self._solve(some, bool(odd[rows[0]]))
+            if self.effort or odd[rows[0]]:
+                part = self._solve(some, bool(odd[rows[0]]))
+            else:
+                part = _run(some, careful=False)
             status[rows], x[rows] = part.status, part.x
             value[rows], bound[rows] = part.objective, part.bound
             if part.resolution is not None:
                 resolution[rows] = part.resolution
+        x[status != OPTIMAL] = np.nan
         sign, offsets = data.program.sign, data.offsets
         objective, bound = sign * (value + offsets), sign * (bound + offsets)
         return Solutions(status, x, objective, bound, resolution)
@@ -162,7 +166,6 @@ class Clarabel:
             _replace(solved, rows, _in_units(part, units, careful=True))
             if (solved.status[rows] == OPTIMAL).all():
                 break
-        solved.x[solved.status != OPTIMAL] = np.nan
         return solved
 
 
@@ -299,20 +302,12 @@ _LIVE = _settings()
 
 
 def _build(data: ProgramData, i: int, settings: clarabel.DefaultSettings) -> Any:
-    program = data.program
     cones = []
-    for kind, size in program.cones:
+    for kind, size in data.program.cones:
         # The number of a power cone is its exponent; all exponential ones are alike.
         given = () if kind == "exp" else (size if kind == "power" else int(size),)
         cones.append(_CONES[kind](*given))
-    return clarabel.DefaultSolver(
-        program.quadratic(data.P.row(i)),
-        data.q.row(i)[:-1],
-        program.matrix(data.A.row(i)),
-        data.b.row(i),
-        cones,
-        settings,
-    )
+    return clarabel.DefaultSolver(*data.matrices(i), cones, settings)
 
 
 def _read(solved: clarabel.DefaultSolution) -> Solution:

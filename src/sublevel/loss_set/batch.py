@@ -121,7 +121,7 @@ class SetBatch(Batch):
     prediction : Prediction of n contexts
     budgets : array of shape (n,)
     outcomes : how the columns of Y map to outcome vectors
-    names : names of the components
+    named : names of the components; none, to call them by their columns
     index : row labels, or None
     """
 
@@ -129,7 +129,7 @@ class SetBatch(Batch):
     prediction: AnyPrediction
     budgets: Array
     outcomes: Outcomes
-    names: tuple[str, ...]
+    named: tuple[str, ...]
     index: Any = None
 
     def __len__(self) -> int:
@@ -218,6 +218,11 @@ class SetBatch(Batch):
     def parts(self) -> tuple[SetBatch, ...]:  # type: ignore[override]
         """The batch itself."""
         return (self,)
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the components."""
+        return self.named or self.outcomes.names(self.outcomes.column_names)
 
     @property
     def points(self) -> Array:

@@ -200,12 +200,12 @@ class LossSet(ModelWrapper):
                 "LossSet.predict_set() needs a budget: call calibrate(X_cal, Y_cal, "
                 "alpha=0.1) first, on data the model was not trained on."
             )
-        n, names = count_rows(X), self.names_ if calibrated else None
+        n, names = count_rows(X), self.names_ if calibrated else ()
         if budget is None:
             budgets = self.calibration_.at(X, n)
         else:
             budgets = read_budgets(budget, n)
-        parts, scorers = [], self._scorers or (self._scorer(),)
+        parts, scorers = [], self._scorers or (self._trained or self._scorer(),)
         try:
             for scorer in scorers:
                 parts.append(scorer.batch(X, budgets, names))

@@ -81,13 +81,11 @@ class Scorer:
         unseen = unseen_components(own, outcomes)
         return np.where(vectors @ unseen > 0, np.inf, scores)
 
-    def batch(
-        self, X: Table, budgets: Array, names: tuple[str, ...] | None = None
-    ) -> SetBatch:
+    def batch(self, X: Table, budgets: Array, names: tuple[str, ...] = ()) -> SetBatch:
         """The sublevel sets at every row of X."""
         prediction, outcomes = self.say(X)
-        named = names or outcomes.names(self.columns)
-        return SetBatch(self.loss, prediction, budgets, outcomes, named, index_of(X))
+        index = None if type(X) is np.ndarray else index_of(X)
+        return SetBatch(self.loss, prediction, budgets, outcomes, names, index)
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ class Squared(SeparableLoss):
         """Half-width of the set at radius 1, by component."""
         if self.weights is None:
             return np.ones(location_of(prediction).shape[-1])
-        return np.sqrt(np.asarray(self.weights, dtype=float))
+        return np.asarray(np.sqrt(self.weights))
 
     def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of squares."""

@@ -6,7 +6,7 @@ indexing a batch gives the value of one context or of a smaller batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import cvxpy as cp
@@ -31,6 +31,11 @@ class Prediction:
     scale : array of the same shape, or None
         Predicted standard deviation, in the units of the outcome.
 
+    Attributes
+    ----------
+    width : int
+        Number of components of the outcome vector.
+
     Examples
     --------
     >>> batch = Prediction(np.zeros((3, 2)))
@@ -40,6 +45,7 @@ class Prediction:
 
     location: Any
     scale: Any = None
+    width: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("location", "scale"):
@@ -54,6 +60,8 @@ class Prediction:
                 f"Prediction(scale=...) must be of shape {self.location.shape}, like "
                 f"the location, got shape {self.scale.shape}."
             )
+        # A number of CVXPY's has no components.
+        vars(self)["width"] = int(self.location.shape[-1] if self.location.ndim else 0)
 
     def __len__(self) -> int:
         return len(self.location)
@@ -61,11 +69,6 @@ class Prediction:
     def __getitem__(self, rows: Rows) -> Prediction:
         scale = None if self.scale is None else self.scale[rows]
         return Prediction(self.location[rows], scale)
-
-    @property
-    def width(self) -> int:
-        """Number of components of the outcome vector."""
-        return int(self.location.shape[-1])
 
     @property
     def point(self) -> Array:

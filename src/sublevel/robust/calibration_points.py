@@ -43,11 +43,11 @@ class PolicyPoints:
     units : for each key, the budget that level 1 stands for
     fallback : what is done where there is no decision, or None
     n_jobs : workers
+    wave : how many decisions are best asked for at once
     tally : how many decisions were computed, and could not be
     scores : the level from which on each outcome is in its sets, shape (N,)
     fallback_miss : relative miss of the fallback at each point, -inf if there is none
     has_fallback : whether something is done where there is no decision
-    wave : how many decisions are best asked for at once
     """
 
     policy: Policy
@@ -55,11 +55,11 @@ class PolicyPoints:
     units: tuple[float, ...]
     fallback: Array | None = None
     n_jobs: int | None = None
+    wave: int = WAVE
     tally: Counter[str] = field(default_factory=Counter)
     scores: Array = field(init=False)
     fallback_miss: Array = field(init=False)
     has_fallback: bool = field(init=False)
-    wave: int = field(init=False)
 
     def __post_init__(self) -> None:
         scores = np.stack(self.labelled.scores("Policy.calibrate"))
@@ -74,7 +74,6 @@ class PolicyPoints:
             scores=levels,
             fallback_miss=miss,
             has_fallback=self.fallback is not None,
-            wave=WAVE if self.policy.one_by_one is None else 1,
         )
 
     def search(self, grid: npt.ArrayLike | None, owner: str) -> Search:

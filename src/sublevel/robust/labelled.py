@@ -118,7 +118,10 @@ def label(
     batches: list[Batch | None] = []
     outcomes = []
     for key in keys:
-        given, source = outcomes_of_key(Y, key, keys, owner), key.predicted
+        given: Any = Y
+        source = key.predicted
+        if isinstance(Y, dict) or len(keys) > 1:
+            given = outcomes_of_key(Y, key, keys, owner)
         if source is None:
             batches.append(None)
             shape = (count_rows(given), key.size)

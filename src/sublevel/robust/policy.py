@@ -38,7 +38,7 @@ from ..losses import Loss
 from ..predictions import Table, index_of
 from ..sets import UncertaintySet
 from ..tables import html_table
-from .calibration_points import PolicyPoints, level_units
+from .calibration_points import WAVE, PolicyPoints, level_units
 from .certified_cost import CertifiedCost, certify
 from .clairvoyant import clairvoyant
 from .contexts import Contexts, ContextSets, contexts_to_decide, require_compiled
@@ -439,7 +439,8 @@ class Policy:
         ):
             if losses is not None and batch is not None:
                 require_compiled(key, losses, batch)
-        return PolicyPoints(self, labelled, units, fallback, n_jobs)
+        wave = WAVE if self._engine.one_by_one is None else 1
+        return PolicyPoints(self, labelled, units, fallback, n_jobs, wave)
 
     def _refuse_same_fold(
         self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str

@@ -234,9 +234,9 @@ class BatchOracle:
 
     def trouble(self) -> npt.NDArray[np.str_]:
         """Why a context has no worst case, or "": strings of shape (n,)."""
-        endless = np.zeros(len(self.batch), dtype=bool)
+        endless = np.zeros((), dtype=bool)
         for part in self.batch.parts:
-            endless |= ~np.isfinite(part.effective_budgets)
+            endless = endless | ~np.isfinite(part.effective_budgets)
         trouble = np.where(endless, "unbounded_set", "")
         if self.nonneg.any() and not endless.all():
             ready = np.flatnonzero(~endless)

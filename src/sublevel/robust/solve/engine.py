@@ -103,7 +103,7 @@ class Prepared:
 
     def task(self, compiled: Compiled, solver: Solver) -> ChunkTask:
         """What decides chunks, at the present values of the ordinary parameters."""
-        ordinary = self.ordinary()
+        ordinary = self.ordinary() if self.model.ordinary else np.zeros(0)
         slots = np.zeros(compiled.program.q.shape[1])
         slots[-1] = 1.0
         for at, start in compiled.ordinary:

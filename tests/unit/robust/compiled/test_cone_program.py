@@ -50,14 +50,14 @@ def test_data_are_those_of_cvxpy(number):
     for i in range(3):
         a.value, r.value = given["a"][i], given["r"][i]
         theirs = problem.get_problem_data(cp.CLARABEL)[0]
-        A = program.matrix(data.A.row(i))
+        P, q, A, b = data.matrices(i)
         np.testing.assert_allclose(A.toarray(), theirs["A"].toarray(), atol=1e-12)
-        np.testing.assert_allclose(data.b.row(i), theirs["b"], atol=1e-12)
-        np.testing.assert_allclose(data.q.row(i)[:-1], theirs["c"], atol=1e-12)
+        np.testing.assert_allclose(b, theirs["b"], atol=1e-12)
+        np.testing.assert_allclose(q, theirs["c"], atol=1e-12)
+        np.testing.assert_array_equal(A.data, data.A.row(i))
         if "P" in theirs:
             upper = np.triu(theirs["P"].toarray())
-            P = program.quadratic(data.P.row(i)).toarray()
-            np.testing.assert_allclose(P, upper, atol=1e-12)
+            np.testing.assert_allclose(P.toarray(), upper, atol=1e-12)
 
 
 @pytest.mark.parametrize("number", range(5))
