@@ -711,11 +711,13 @@ def _is_own_oracle(key: UncertainKey) -> bool:
 
 def _vouched(promise: Promise) -> Promise:
     """The promise, with what the caller vouches for among its assumptions."""
-    said = "The predictions are those of the model that was calibrated, as vouched for."
+    vouched = (
+        "The predictions are those of the model that was calibrated, as vouched for."
+    )
     if isinstance(promise, Certificate):
-        return with_sentence(promise, said)
+        return with_sentence(promise, vouched)
     if isinstance(promise, dict):
-        return {k: c and with_sentence(c, said) for k, c in promise.items()}
+        return {k: c and with_sentence(c, vouched) for k, c in promise.items()}
     return None
 
 

@@ -329,13 +329,13 @@ class RobustProblem:
 def _entry(variable: cp.Variable, value: object) -> Array:
     """A value of a variable, of its shape."""
     owner = "RobustProblem.audit"
-    found = as_numbers(owner, variable.name(), value)
-    if found.shape not in ((), variable.shape) or not np.isfinite(found).all():
+    entries = as_numbers(owner, variable.name(), value)
+    if entries.shape not in ((), variable.shape) or not np.isfinite(entries).all():
         raise InvalidParameter(
             f"{owner}(values[{variable.name()!r}]) must be finite and of shape "
             f"{variable.shape}, got {briefly(value)}."
         )
-    return np.broadcast_to(found, variable.shape)
+    return np.broadcast_to(entries, variable.shape)
 
 
 def _as_uncertainty(given: object) -> dict[Key, AnySource]:

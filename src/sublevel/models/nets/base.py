@@ -97,7 +97,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     #: Whether y may have several columns.
-    _several_outcomes = True
+    several_outcomes = True
 
     def __init__(
         self,
@@ -119,18 +119,18 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Table, y: Table) -> Self:
         """Train on X of shape (n, p) and y of shape (n,) or (n, m)."""
         X, y = self._read_training(X, y)
-        targets = self._targets(X[None], y[None])
+        targets = self.targets_of(X[None], y[None])
         seeds = [seed_of(self.random_state)]
-        self._learn(self._train(X[None], targets, seeds), 0, targets)
+        self.take_over(self.train_all(X[None], targets, seeds), 0, targets)
         return self
 
-    def _train(self, X: Array, targets: Targets, seeds: list[int]) -> Fitted:
+    def train_all(self, X: Array, targets: Targets, seeds: list[int]) -> Fitted:
         """Train a network for each seed; X has shape (B or 1, N, ..., p)."""
-        self._check_settings()
+        self.check_settings()
         _require_torch(type(self).__name__)
         from .training import train
 
-        return train(self._task(X, targets, seeds), self._plan(targets))
+        return train(self._task(X, targets, seeds), self.plan_for(targets))
 
     def _task(self, X: Array, targets: Targets, seeds: list[int]) -> Task:
         from .epochs import Rules
@@ -147,7 +147,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             rules=Rules(self.patience, self.max_epochs),
         )
 
-    def _learn(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
+    def take_over(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
         """Take over the weights of one network, or of all of them (a slice)."""
         weights = fitted.weights
         self.coefs_ = [part[which] for part in weights.coefs]
@@ -160,19 +160,19 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _outputs(self, X: Table) -> Array:
         check_is_fitted(self, "coefs_")
-        return network_outputs(self._read(X), self.coefs_, self.intercepts_)
+        return network_outputs(self.read_covariates(X), self.coefs_, self.intercepts_)
 
     def _squeezed(self, values: Array) -> Array:
         return values[..., 0] if self._squeeze else values
 
-    def _read(self, X: Table) -> Array:
+    def read_covariates(self, X: Table) -> Array:
         """Covariates to predict from, as a checked array."""
         covariates: Array = self._validated("predict", X, reset=False)
         return covariates
 
     def _read_training(self, X: Table, y: Table) -> tuple[Array, npt.NDArray[Any]]:
         """Covariates and outcomes to learn from, as checked arrays."""
-        several = self._several_outcomes
+        several = self.several_outcomes
         covariates, outcomes = self._validated(
             "fit",
             X,
@@ -195,11 +195,11 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         """Options of scikit-learn's validation about the shape of X."""
         return {}
 
-    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+    def targets_of(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
         """Outcomes (B, N, ...) as numbers, given covariates (B or 1, N, ..., p)."""
         raise NotImplementedError
 
-    def _plan(self, targets: Targets) -> Plan:
+    def plan_for(self, targets: Targets) -> Plan:
         """How to train for these outcomes."""
         raise NotImplementedError
 
@@ -215,7 +215,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return held
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Raise InvalidParameter if a setting makes no sense."""
         owner = type(self).__name__
         require_level(owner, validation_fraction=self.validation_fraction)
         settings = self.get_params(deep=False)

@@ -62,16 +62,19 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
     def predict(self, X: Table) -> Array:
         """Predicted outcomes, of shape (n,) or (n, m) as in training."""
-        return self._point(self._outputs(X))
+        return self.point_from(self._outputs(X))
 
-    def _point(self, outputs: Array) -> Array:
+    def point_from(self, outputs: Array) -> Array:
+        """The prediction, from the outputs of the network."""
         return self._squeezed(outputs)
 
-    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+    def targets_of(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+        """What the network is trained to give, from outcomes."""
         del X
         return numbers(Y)
 
-    def _plan(self, targets: Targets) -> Plan:
+    def plan_for(self, targets: Targets) -> Plan:
+        """How the network is trained for its targets."""
         from .plans import squared_plan
 
         del targets
@@ -158,32 +161,38 @@ class GaussianNetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignor
         """Means of shape (n,) or (n, m); with `return_std`, a pair with the spreads."""
         outputs = self._outputs(X)
         if return_std:
-            return self._point(outputs), self._spread(outputs)
-        return self._point(outputs)
+            return self.point_from(outputs), self.spread_from(outputs)
+        return self.point_from(outputs)
 
-    def _point(self, outputs: Array) -> Array:
+    def point_from(self, outputs: Array) -> Array:
+        """The prediction, from the outputs of the network."""
         return self._squeezed(outputs[..., : outputs.shape[-1] // 2])
 
-    def _spread(self, outputs: Array) -> Array:
+    def spread_from(self, outputs: Array) -> Array:
+        """The predicted spread, from the outputs of the network."""
         raw = outputs[..., outputs.shape[-1] // 2 :]
         return self._squeezed(spread(raw) * self.spread_unit_)
 
-    def _learn(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
-        super()._learn(fitted, which, targets)
+    def take_over(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
+        """Take over the weights of one fitted network, or of several."""
+        super().take_over(fitted, which, targets)
         self.spread_unit_ = row_of(fitted.units, which)
 
-    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+    def targets_of(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+        """What the network is trained to give, from outcomes."""
         del X
         return numbers(Y)
 
-    def _plan(self, targets: Targets) -> Plan:
+    def plan_for(self, targets: Targets) -> Plan:
+        """How the network is trained for its targets."""
         from .plans import GaussianPlan
 
         del targets
         return GaussianPlan(self.training, self.beta)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        """Raise InvalidParameter if a setting makes no sense."""
+        super().check_settings()
         owner = type(self).__name__
         require_nonnegative(owner, beta=self.beta)
         if self.beta > 1:
@@ -226,27 +235,30 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
     array(['same', 'different'], dtype='<U9')
     """
 
-    _several_outcomes = False
+    several_outcomes = False
 
     def predict(self, X: Table) -> Any:
         """The likeliest class of each row, shape (n,)."""
-        return self._point(self._outputs(X))
+        return self.point_from(self._outputs(X))
 
     def predict_proba(self, X: Table) -> Array:
         """Class probabilities, shape (n, K), in the order of `classes_`."""
-        return self._chances(self._outputs(X))
+        return self.chances_from(self._outputs(X))
 
-    def _chances(self, outputs: Array) -> Array:
+    def chances_from(self, outputs: Array) -> Array:
+        """Class probabilities, from the outputs of the network."""
         if len(self.classes_) > 2:
             chances: Array = softmax(outputs, axis=-1)
             return chances
         second = expit(outputs)
         return np.concatenate([expit(-outputs), second], axis=-1)
 
-    def _point(self, outputs: Array) -> Any:
-        return self.classes_[self._chances(outputs).argmax(axis=-1)]
+    def point_from(self, outputs: Array) -> Any:
+        """The prediction, from the outputs of the network."""
+        return self.classes_[self.chances_from(outputs).argmax(axis=-1)]
 
-    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+    def targets_of(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+        """What the network is trained to give, from outcomes."""
         del X
         owner = type(self).__name__
         try:
@@ -255,7 +267,8 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
             raise InvalidParameter(f"{owner}.fit(y): {error}") from error
         return labels(owner, Y)
 
-    def _plan(self, targets: Targets) -> Plan:
+    def plan_for(self, targets: Targets) -> Plan:
+        """How the network is trained for its targets."""
         from .plans import label_plan
 
         return label_plan(targets.n_classes)

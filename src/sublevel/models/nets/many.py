@@ -42,7 +42,7 @@ class NetworkEnsemble(Sequence[Any]):
         self.validation_loss, self.n_epochs = fitted.losses, fitted.epochs
         # The estimator with the weights of all networks: its forward pass broadcasts.
         self._all = clone(estimator)
-        self._all._learn(fitted, slice(None), targets)
+        self._all.take_over(fitted, slice(None), targets)
 
     def __len__(self) -> int:
         return len(self.random_states)
@@ -52,7 +52,7 @@ class NetworkEnsemble(Sequence[Any]):
             return [self[i] for i in range(*which.indices(len(self)))]
         which = range(len(self))[which]
         member = clone(self._all).set_params(random_state=self.random_states[which])
-        member._learn(self._fitted, which, self._targets)
+        member.take_over(self._fitted, which, self._targets)
         values, hidden = self._targets.values, member.coefs_[0]
         own = self._targets.own_covariates
         member.n_features_in_ = values.shape[2] if own else hidden.shape[0]
@@ -69,16 +69,16 @@ class NetworkEnsemble(Sequence[Any]):
         """
         outputs = self._outputs(X)
         if not return_std:
-            return self._all._point(outputs)
+            return self._all.point_from(outputs)
         if not isinstance(self._all, GaussianNetworkRegressor):
             raise self._lacking("predict(return_std=True)")
-        return self._all._point(outputs), self._all._spread(outputs)
+        return self._all.point_from(outputs), self._all.spread_from(outputs)
 
     def predict_proba(self, X: npt.ArrayLike) -> Any:
         """Every classifier's class probabilities: shape (B, n, K)."""
         if not isinstance(self._all, NetworkClassifier):
             raise self._lacking("predict_proba")
-        return self._all._chances(self._outputs(X))
+        return self._all.chances_from(self._outputs(X))
 
     def _lacking(self, asked: str) -> InvalidParameter:
         return InvalidParameter(
@@ -164,8 +164,8 @@ def fit_many(
     template = clone(estimator)
     X, Y = _read(template, X, Y)
     seeds = _read_seeds(template, random_states, len(Y))
-    targets = template._targets(X, Y)
-    fitted = template._train(X, targets, seeds)
+    targets = template.targets_of(X, Y)
+    fitted = template.train_all(X, targets, seeds)
     return NetworkEnsemble(template, fitted, targets, seeds)
 
 
@@ -175,9 +175,9 @@ def _read(
     """Covariates (B or 1, N, ..., p) and outcomes (B, N, ...), checked."""
     covariates = read_numbers("fit_many", "X", X)
     outcomes = np.asarray(Y)
-    if template._several_outcomes:
+    if template.several_outcomes:
         outcomes = read_numbers("fit_many", "Y", Y)
-    axes = (2, 3) if template._several_outcomes else (2,)
+    axes = (2, 3) if template.several_outcomes else (2,)
     if outcomes.ndim not in axes or outcomes.size == 0:
         raise InvalidParameter(
             f"fit_many(Y=...) must hold the outcomes of every network, of shape "

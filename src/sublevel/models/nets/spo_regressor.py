@@ -86,17 +86,19 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
     def predict(self, X: Table) -> Array:
         """Predicted costs, of shape (n, m)."""
-        return self._point(self._outputs(X))
+        return self.point_from(self._outputs(X))
 
     def decide(self, X: Table) -> Array:
         """The decisions that the predicted costs call for, of shape (n, m)."""
         costs = self.predict(X)
         return ask(self.oracle, costs.reshape(len(costs), -1)).reshape(costs.shape)
 
-    def _point(self, outputs: Array) -> Array:
+    def point_from(self, outputs: Array) -> Array:
+        """The prediction, from the outputs of the network."""
         return self._squeezed(outputs)
 
-    def _targets(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+    def targets_of(self, X: Array, Y: npt.NDArray[Any]) -> Targets:
+        """What the network is trained to give, from outcomes."""
         targets = numbers(Y)
         if X.ndim == 3:
             return targets
@@ -108,8 +110,9 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             )
         return replace(targets, squeeze=True, own_covariates=True)
 
-    def _read(self, X: Table) -> Array:
-        covariates = super()._read(X)
+    def read_covariates(self, X: Table) -> Array:
+        """Covariates as floats, as many columns as in training."""
+        covariates = super().read_covariates(X)
         axes = 3 if self._own_covariates else 2
         if covariates.ndim != axes or covariates.shape[-1] != self.coefs_[0].shape[-2]:
             raise InvalidParameter(
@@ -118,18 +121,21 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             )
         return covariates
 
-    def _learn(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
-        super()._learn(fitted, which, targets)
+    def take_over(self, fitted: Fitted, which: int | slice, targets: Targets) -> None:
+        """Take over the weights of one fitted network, or of several."""
+        super().take_over(fitted, which, targets)
         self._own_covariates = targets.own_covariates
 
-    def _plan(self, targets: Targets) -> Plan:
+    def plan_for(self, targets: Targets) -> Plan:
+        """How the network is trained for its targets."""
         from .spo_plus import SPOPlan
 
         del targets
         return SPOPlan(self.oracle)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        """Raise InvalidParameter if a setting makes no sense."""
+        super().check_settings()
         if not callable(self.oracle):
             raise InvalidParameter(
                 "SPOPlusRegressor(oracle=...) must be a callable that maps costs (n, "
