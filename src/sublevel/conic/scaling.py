@@ -98,12 +98,11 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     for groups, of_entry in layout.sides:
         # The largest of a row or column: where some entry varies, and elsewhere.
         largest = groups.reduced(constant[None], np.maximum)
-        hit = np.zeros(groups.size, dtype=bool)
-        hit[of_entry[A.where]] = True
-        every.append(largest[:, ~hit])
-        if hit.any():
-            moving = _Groups(of_entry[A.where], groups.size)
-            moved = moving.reduced(varying, np.maximum)[:, hit]
+        order = np.argsort(of_entry[A.where], kind="stable")
+        hit, first = np.unique(of_entry[A.where][order], return_index=True)
+        every.append(np.delete(largest, hit, axis=1))
+        if hit.size:
+            moved = np.maximum.reduceat(varying[:, order], first, axis=1)
             every.append(np.maximum(moved, largest[:, hit]))
     for sizes in every:
         far = (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
