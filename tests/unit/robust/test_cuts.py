@@ -241,8 +241,10 @@ def test_squares_in_units(unit):
 
 def test_a_small_objective_beside_large_variables_has_its_digits():
     r, x = sl.Uncertain(2), cp.Variable(3, nonneg=True)
-    goal = cp.Minimize(cp.square(0.0053 * x[2] + 0.0073 * r[0] + 0.0004))
-    rows = [x <= [186000.0, 231.0, 2.72], np.array([1e-5, 1e-2, 1.0]) @ x == 3.09]
+    inner = np.array([0.0, 0.0, 0.0053]) @ x + np.array([0.0073, 0.0]) @ r + 0.0004
+    goal = cp.Minimize(cp.square(inner))
+    limits = [x >= 0, x <= np.array([186000.0, 231.0, 2.72])]
+    rows = [*limits, np.array([1e-5, 1e-2, 1.0]) @ x == 3.09]
     problem = sl.RobustProblem(goal, rows, {r: sl.sets.Finite([[1.0, 0.0]])})
     decision = problem.solve(engine="cuts")
     assert decision.objective == pytest.approx(0.0077**2, rel=1e-6)
