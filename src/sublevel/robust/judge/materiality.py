@@ -111,7 +111,7 @@ def _derivatives(ruler: Ruler, leaves: Leaves) -> Array:
     # A decision that is nothing but noise moves by less than rounding beside constants.
     lost = np.abs(change) <= UNSEEN * np.abs(_rows(ruler, leaves))[:, :, None]
     for further in FURTHER:
-        at = np.flatnonzero(lost.all(axis=2).any(axis=1))
+        at = np.flatnonzero(np.any(np.all(lost, axis=2), axis=1))
         if not at.size:
             break
         wide = further * step[at]
