@@ -15,6 +15,8 @@ from .source import parameter_names, written
 TOLERANCE = 1e-5
 #: Part of a row's unit below which its size is not taken: what a solver resolves.
 LEAST_SIZE = 1e-3
+#: The same for misses: a rule that is best at zero is next to zero on either side.
+LEAST_ROW = 1e-2
 #: Statuses without a decision in which a road says that it gives up.
 GIVEN_UP = ("solver_failed", "out_of_rounds", "stopped_early")
 
@@ -110,8 +112,8 @@ def decision_of(model: Model, a: Arrival) -> np.ndarray:
 
 def _robust(oracle, a, decision):
     for kind, miss, size in oracle.misses(decision):
-        if miss > TOLERANCE * max(size, LEAST_SIZE):
-            share = miss / max(size, LEAST_SIZE)
+        if miss > TOLERANCE * max(size, LEAST_ROW):
+            share = miss / max(size, LEAST_ROW)
             yield Verdict(
                 "not robust", f"{a.road}: a row of {kind} misses by {share:.2e}"
             )

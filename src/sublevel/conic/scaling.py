@@ -31,8 +31,9 @@ from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 
 #: Numbers between one over this and this are left as they are.
 ORDINARY = 64.0
-#: Passes over rows and columns; the exponents are rounded afterwards.
-SWEEPS = 12
+#: Passes over rows and columns, and those where the units of these were of no help; the
+#: exponents are rounded afterwards.
+SWEEPS, MANY_SWEEPS = 12, 120
 #: A coefficient below this is not left as it is either.
 SMALL = 1e-5
 #: Share of its row and of its column below which a number is rounding.
@@ -86,7 +87,8 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     ordinary size, or a coefficient so small that what it multiplies must be large or
     what it adds up to small, shape (n,).
     """
-    layout, A, b, q = layout_of(data.program), data.A, data.b, data.q
+    layout = layout_of(data.program)
+    P, q, A, b = data.P, data.q, data.A, data.b
     odd = np.zeros(len(data), dtype=bool)
     constant, varying = np.abs(A.base), np.abs(A.values)
     constant[A.where] = 0.0
@@ -94,6 +96,8 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     cost = np.abs(q.values[:, q.where < last]).max(axis=1, initial=0.0)
     fixed = np.delete(np.abs(q.base), np.append(q.where, last))
     cost = np.maximum(cost, fixed.max(initial=0.0))
+    cost = np.maximum(cost, np.abs(P.values).max(axis=1, initial=0.0))
+    cost = np.maximum(cost, np.delete(np.abs(P.base), P.where).max(initial=0.0))
     every = [cost[:, None], np.abs(b.values), np.delete(np.abs(b.base), b.where)[None]]
     for groups, of_entry in layout.sides:
         # The largest of a row or column: where some entry varies, and elsewhere.
@@ -114,7 +118,9 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     return odd
 
 
-def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
+def scale(
+    data: ProgramData, solutions: Array | None = None, sweeps: int = SWEEPS
+) -> Scaling:
     """The units of every context.
 
     Parameters
@@ -125,12 +131,14 @@ def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
     program, n = data.program, len(data)
     layout = layout_of(program)
     A, b = _logs(layout.without_noise(data.A.rows())), _logs(data.b.rows())
-    q = _logs(data.q.rows()[:, :-1])
+    q, P = _logs(data.q.rows()[:, :-1]), _logs(data.P.rows())
     e, h = np.zeros((n, layout.groups)), np.zeros((n, layout.pairs))
     d = np.zeros((n, program.width)) if solutions is None else _sizes(solutions)
     s, t = np.zeros((n, 1)), np.zeros((n, 1))
-    weigh_A, weigh_b, weigh_q = (np.isfinite(x).astype(float) for x in (A, b, q))
-    for _ in range(SWEEPS):
+    weigh_A, weigh_b, weigh_q, weigh_P = (
+        np.isfinite(x).astype(float) for x in (A, b, q, P)
+    )
+    for _ in range(sweeps):
         tilted_A = A + d[:, program.columns] + layout.tilt_entries(h)
         tilted_b = b - s + layout.tilt_right(h)
         e = -layout.row_mean(tilted_A, weigh_A, tilted_b, weigh_b)
@@ -142,11 +150,17 @@ def scale(data: ProgramData, solutions: Array | None = None) -> Scaling:
             off_b = off_b - layout.tilt_right(step)
         if solutions is None:
             left = off_A - d[:, program.columns]
-            d = -layout.column_mean(left, weigh_A, q + t, weigh_q)
-            s = s + _row_mean(off_b, weigh_b)
+            curved, weigh = layout.curvature(P + t + s, weigh_P, d)
+            costs = _terms(q + t, weigh_q) + curved
+            d = -layout.column_mean(left, weigh_A, costs, weigh_q + weigh)
             off_A = left + d[:, program.columns]
-        t = -_row_mean(q + d, weigh_q)
-        weigh_A, weigh_b, weigh_q = map(_weight, (off_A, off_b, q + d + t))
+        off_q, off_P = q + d + t, P + t + s + layout.both(d)
+        more_s, more_t = _sizes_of_point_and_aim(
+            (off_b, weigh_b), (off_q, weigh_q), (off_P, weigh_P), solutions is None
+        )
+        s, t = s + more_s, t + more_t
+        off_b, off_q, off_P = off_b - more_s, off_q + more_t, off_P + more_s + more_t
+        weigh_A, weigh_b, weigh_q, weigh_P = map(_weight, (off_A, off_b, off_q, off_P))
     e, h, d, s, t = (np.round(each) for each in (e, h, d, s, t))
     return Scaling(
         e[:, layout.of_entry] + layout.tilt_entries(h),
@@ -175,6 +189,8 @@ class Layout:
             (self._rows, self._row_of_entry),
             (self._by_column, self._column_of_entry),
         )
+        _, self._P_row, starts = program.quadratic_pattern
+        self._P_column = np.repeat(np.arange(program.width), np.diff(starts))
         flat = [np.full(rows_of(*c), c[0] in ("zero", "nonneg")) for c in program.cones]
         curved = ~np.concatenate([np.zeros(0, dtype=bool), *flat])
         self._curved_entry = curved[program.indices]
@@ -208,10 +224,33 @@ class Layout:
         total = total + self._by_row.reduced(_terms(b, of_b))
         return _over(total, self._by_entry.reduced(of_A) + self._by_row.reduced(of_b))
 
-    def column_mean(self, A: Array, of_A: Array, q: Array, of_q: Array) -> Array:
-        """Weighted mean exponent of each column and its cost, shape (n, nx)."""
-        total = self._by_column.reduced(_terms(A, of_A)) + _terms(q, of_q)
+    def column_mean(self, A: Array, of_A: Array, costs: Array, of_q: Array) -> Array:
+        """Weighted mean exponent of each column and its costs (their sum with weights
+        is `costs`), shape (n, nx).
+        """
+        total = self._by_column.reduced(_terms(A, of_A)) + costs
         return _over(total, self._by_column.reduced(of_A) + of_q)
+
+    def both(self, d: Array) -> Array:
+        """What the columns' exponents are worth at each entry of P."""
+        return d[:, self._P_row] + d[:, self._P_column]
+
+    def curvature(self, P: Array, of_P: Array, d: Array) -> tuple[Array, Array]:
+        """What the entries of P ask of each column, times its weight, and the weight:
+        shapes (n, nx). A square has its column's unit twice.
+        """
+        square = self._P_row == self._P_column
+        weight = np.where(square, 4.0, 1.0) * of_P
+        total, count = np.zeros_like(d), np.zeros_like(d)
+        for own, other in (
+            (self._P_row, self._P_column),
+            (self._P_column, self._P_row),
+        ):
+            wish = np.where(square, P / 2, P + d[:, other])
+            half = np.where(square, 0.5, 1.0) * weight
+            np.add.at(total.T, own, _terms(wish, half).T)
+            np.add.at(count.T, own, half.T)
+        return total, count
 
     def pair_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of y less that of t, of each pair: (n, pairs)."""
@@ -274,6 +313,33 @@ def _row_mean(values: Array, weights: Array) -> Array:
     """Weighted mean of the finite values of each context, 0 without any: (n, 1)."""
     total = _terms(values, weights).sum(axis=1, keepdims=True)
     return _over(total, weights.sum(axis=1, keepdims=True))
+
+
+def _sizes_of_point_and_aim(
+    b: tuple[Array, Array],
+    q: tuple[Array, Array],
+    P: tuple[Array, Array],
+    free: bool,
+) -> tuple[Array, Array]:
+    """What to add to the exponents of s and of t, shapes (n, 1), so that the weighted
+    squares of b - s, q + t and P + s + t are least. Both at once: one after the other
+    creeps along the valley in which what P gains by one it loses by the other. Where s
+    is not `free` it stays.
+    """
+    (sum_b, sum_q, sum_P), (of_b, of_q, of_P) = (
+        [_terms(*x).sum(axis=1, keepdims=True) for x in (b, q, P)],
+        [x[1].sum(axis=1, keepdims=True) for x in (b, q, P)],
+    )
+    if not free:
+        return np.zeros_like(sum_b), -_over(sum_q + sum_P, of_q + of_P)
+    # A trace of weight says what happens where something is free: nothing.
+    own_s, own_t = of_b + of_P + 1e-9, of_q + of_P + 1e-9
+    right_s, right_t = sum_b - sum_P, -sum_q - sum_P
+    determinant = own_s * own_t - of_P**2
+    return (
+        (own_t * right_s - of_P * right_t) / determinant,
+        (own_s * right_t - of_P * right_s) / determinant,
+    )
 
 
 def _weight(off: Array) -> Array:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..checks import Array
 from .optimality import GOOD, LEAST, PASSABLE, relative_error
 from .program import ConeProgram, Indices, ProgramData, Varying
-from .scaling import Scaling, extraordinary, scale
+from .scaling import MANY_SWEEPS, SWEEPS, Scaling, extraordinary, scale
 
 #: What a solver can say of a context; arrays hold positions in this list.
 STATUSES = ("optimal", "infeasible", "unbounded", "solver_failed")
@@ -145,7 +145,8 @@ class Clarabel:
     def _solve(self, data: ProgramData, odd: bool) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
         careful = self.effort > 0
-        scaling = scale(data) if odd else None
+        sweeps = MANY_SWEEPS if careful else SWEEPS
+        scaling = scale(data, sweeps=sweeps) if odd else None
         if scaling is None:
             solved = _run(data, careful)
         else:

@@ -46,8 +46,11 @@ class EpsilonInsensitive(SteepLoss):
 
     def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Absolute residuals beyond epsilon."""
-        residual = np.abs(outcome - location_of(prediction))
-        return np.asarray(np.maximum(residual - self.epsilon, 0.0))
+        location = location_of(prediction)
+        beyond = np.abs(outcome - location) - self.epsilon
+        # At a budget of 0 the set is the box: its corners are in it, as rounded.
+        rounding = 4 * np.finfo(float).eps * (np.abs(location) + self.epsilon)
+        return np.asarray(np.where(beyond <= rounding, 0.0, beyond))
 
     def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of hinges of the absolute residuals."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sublevel import Prediction, losses
+from sublevel import Prediction, losses, sets
 from sublevel.errors import InvalidParameter
 from sublevel.predictions import JointPrediction, LabelPrediction
 
@@ -133,3 +133,16 @@ def test_combined_refuses_losses_of_negative_mean():
 def test_losses_are_values():
     assert losses.Huber(2.0) == losses.Huber(2.0) != losses.Huber(1.0)
     assert hash(losses.Squared(weights=[1, 2])) == hash(losses.Squared(weights=(1, 2)))
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_corners_of_the_insensitive_box_are_in_it(unit):
+    """At a budget of 0 nothing but rounding separates them from it."""
+    location = unit * np.array([-1.894, -0.404, -1.702])
+    loss = losses.EpsilonInsensitive(0.44 * unit)
+    box = sets.Sublevel(loss, location, 0.0)
+    for direction in np.vstack([np.eye(3), -np.eye(3)]):
+        worst = box.worst_case(direction)
+        assert box.contains(worst)
+        assert not box.contains(worst + 1e-12 * unit * direction)
+    assert not box.contains([np.inf, 0.0, 0.0])

@@ -223,3 +223,53 @@ def test_a_policy_takes_the_same_options():
     policy = robust.compile(engine=Cuts(max_rounds=2))
     assert policy.one_by_one == "cutting planes were asked for"
     assert policy.decide().status.tolist() == ["stopped_early"]
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
+def test_squares_in_units(unit):
+    """Masters of 1e5 squared had no solution; of 1e-5 squared, too few digits."""
+    r, x = sl.Uncertain(2), cp.Variable(1, bounds=[-1, 1.6])
+    U = sl.sets.Box([-1.6, 0.8], [2.0, 15.5])
+    goal = cp.Minimize(cp.square(unit * (-0.85 * r[1] * x[0] - 0.79)))
+    decision = sl.RobustProblem(goal, [], {r: U}).solve(engine="cuts")
+    assert decision.status == "optimal"
+    # By hand: the two ends of r[1] are equally bad.
+    best = -0.79 * 2 / (0.85 * (0.8 + 15.5))
+    by_hand = max((0.85 * end * best + 0.79) ** 2 for end in (0.8, 15.5))
+    assert decision.objective / unit**2 == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_a_small_objective_beside_large_variables_has_its_digits():
+    r, x = sl.Uncertain(2), cp.Variable(3, nonneg=True)
+    inner = np.array([0.0, 0.0, 0.0053]) @ x + np.array([0.0073, 0.0]) @ r + 0.0004
+    goal = cp.Minimize(cp.square(inner))
+    limits = [x >= 0, x <= np.array([186000.0, 231.0, 2.72])]
+    rows = [*limits, np.array([1e-5, 1e-2, 1.0]) @ x == 3.09]
+    problem = sl.RobustProblem(goal, rows, {r: sl.sets.Finite([[1.0, 0.0]])})
+    decision = problem.solve(engine="cuts")
+    assert decision.objective == pytest.approx(0.0077**2, rel=1e-6)
+
+
+def test_a_row_of_a_minimum_is_measured_in_its_own_units():
+    """Of two rows in units of 1e3 and 1e-3 the large one binds: its last digit is not
+    a miss of the small one."""
+    r, x = sl.Uncertain(3), cp.Variable(1, bounds=[0, 2.23])
+    loss = sl.losses.Custom(lambda y, location: cp.norm(y - location, 3))
+    U = sl.sets.Sublevel(loss, sl.Prediction(np.array([0.3, 1.3, -1.8])), 0.504)
+    large = (
+        1360 * x[0]
+        + r @ np.array([40.0, 730, -940]) * x[0]
+        + np.array([-330.0, -770, -160]) @ r
+        - 1851.299
+    )
+    small = (
+        0.00088 * x[0]
+        + r @ np.array([0.00062, -0.00094, 0.00066]) * x[0]
+        + np.array([-0.00082, 0.00079, 0.00052]) @ r
+        - 0.00022885613
+    )
+    kept = cp.min(cp.hstack([-large, -small])) >= 0
+    problem = sl.RobustProblem(cp.Minimize(0.42 * r[2] * x[0]), [kept], {r: U})
+    dual, cuts = problem.solve(), problem.solve(engine="cuts")
+    assert dual.status == cuts.status == "optimal"
+    assert cuts.objective == pytest.approx(dual.objective, rel=1e-6)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 NEGLIGIBLE = 1e-6
 #: Relative size of the digits of a decision that are the solver's noise.
 RESOLUTION = 1e-8
+#: Relative change of a row that rounding hides, and how much further to go then.
+UNSEEN, FURTHER = 1e-8, (1e4, 1e8, 1e12)
 #: Numbers of contexts and of trial decisions looked at together.
 MOST_TRIALS = 50_000
 
@@ -104,7 +106,22 @@ def _derivatives(ruler: Ruler, leaves: Leaves) -> Array:
     size = np.abs(leaves.values)
     largest = size.max(axis=1, keepdims=True, initial=0.0)
     step = 0.01 * np.maximum(size, 0.001 * np.where(largest > 0, largest, 1.0))
-    return _changes(ruler, leaves, step) / step[:, None, :]
+    change = _changes(ruler, leaves, step)
+    slopes = change / step[:, None, :]
+    # A decision that is nothing but noise moves by less than rounding beside constants.
+    lost = np.abs(change) <= UNSEEN * np.abs(_rows(ruler, leaves))[:, :, None]
+    for further in FURTHER:
+        at = np.flatnonzero(np.any(np.all(lost, axis=2), axis=1))
+        if not at.size:
+            break
+        wide = further * step[at]
+        part = Leaves(
+            leaves.values[at], [y[at] for y in leaves.outcomes], leaves.ordinary
+        )
+        change = _changes(ruler, part, wide)
+        slopes[at] = np.where(lost[at], change / wide[:, None, :], slopes[at])
+        lost[at] &= np.abs(change) <= UNSEEN * np.abs(_rows(ruler, part))[:, :, None]
+    return slopes
 
 
 def _changes(ruler: Ruler, leaves: Leaves, step: Array) -> Array:

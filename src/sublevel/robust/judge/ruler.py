@@ -209,7 +209,9 @@ class Ruler:
         if resolution is not None:
             size = np.maximum(size, resolution / AIM)
         net = np.column_stack([net, size])
-        relative = self._mended(_relative(value, net), value, net, held, outcomes)
+        relative = self._mended(
+            _relative(value, net), value, net, held, outcomes, extremes
+        )
         slack = [np.maximum(each.value, 0.0) for each in extremes]
         n = len(values)
         return Judgement(
@@ -355,6 +357,7 @@ class Ruler:
         net: Array,
         held: Held,
         outcomes: Sequence[Array],
+        extremes: list[Extremes],
     ) -> Array:
         """The misses, less what the last digits of a decision are worth, with rows of
         next to no size measured by what they are made of.
@@ -364,6 +367,7 @@ class Ruler:
             return relative
         leaves = _filled(held.at(rows), [y[rows] for y in outcomes])
         gross = self._gross(leaves)
+        self._at_their_worst(gross, relative, rows, held, extremes)
         # Certain rows, as flows that are conserved, are a matter of solving only.
         digits = np.full(gross.shape[1], AIM)
         digits[: self.rows], digits[-1] = RESOLUTION, RESOLUTION
@@ -377,6 +381,36 @@ class Ruler:
             measured = _relative(value[rows], size)
             relative[rows] = np.where(within, relative[rows], measured)
         return relative
+
+    def _at_their_worst(
+        self,
+        gross: Array,
+        relative: Array,
+        rows: Indices,
+        held: Held,
+        extremes: list[Extremes],
+    ) -> None:
+        """Write over sizes of rows that miss those at the row's own worst outcome: of a
+        maximum another piece may count there, in other units.
+        """
+        missed = ~(relative[rows] <= AIM)
+        start = 0
+        for part, extreme in zip(self.uncertain, extremes, strict=True):
+            for row in np.flatnonzero(missed[:, start : start + part.size].any(axis=0)):
+                which = np.flatnonzero(missed[:, start + row])
+                at = rows[which]
+                here = held.at(at)
+                worst = part.worst_outcomes(
+                    here, _extremes_at(extreme, at), np.full(len(at), row)
+                )
+                none = [
+                    np.full((len(at), oracle.dim), np.nan) for oracle in here.oracles
+                ]
+                leaves = _filled(here, [worst.get(k, y) for k, y in enumerate(none)])
+                floor = 5e-3 * self._largest(leaves.values)
+                own = part.residual.gross(leaves, floor, self.whole)[:, row]
+                gross[which, start + row] = own
+            start += part.size
 
     def _outcomes(
         self,
@@ -394,11 +428,9 @@ class Ruler:
         for number in np.unique(binding[binding >= 0]).tolist():
             at = np.flatnonzero(binding == number)
             part, extreme = self.uncertain[number], extremes[number]
-            room = _room(extreme)[at]
-            chosen = None if extreme.chosen is None else extreme.chosen[at]
-            joints = tuple({k: v[at] for k, v in j.items()} for j in extreme.joints)
-            some = Extremes(extreme.value[at], extreme.size[at], joints, chosen)
-            worst = part.worst_outcomes(held.at(at), some, np.argmax(room, axis=1))
+            some = _extremes_at(extreme, at)
+            least = np.argmax(_room(some), axis=1)
+            worst = part.worst_outcomes(held.at(at), some, least)
             for key, values in worst.items():
                 outcomes[key][at] = values
         return outcomes
@@ -442,6 +474,12 @@ def _filled(held: Held, outcomes: Sequence[Array]) -> Leaves:
         other = oracle.worst_case(np.zeros(outcome.shape)) if lost else outcome
         given[key] = _where(outcome, other)
     return held.leaves(given)
+
+
+def _extremes_at(extremes: Extremes, rows: Indices) -> Extremes:
+    chosen = None if extremes.chosen is None else extremes.chosen[rows]
+    joints = tuple({k: v[rows] for k, v in j.items()} for j in extremes.joints)
+    return Extremes(extremes.value[rows], extremes.size[rows], joints, chosen)
 
 
 def _leaves_at(leaves: Leaves, rows: Indices) -> Leaves:

@@ -143,3 +143,25 @@ def test_rounding_in_a_matrix_has_no_unit():
     program = cone_program(problem, {})
     units = scale(fill(program, np.ones(1), {}))
     assert np.abs(units.columns).max() < 12
+
+
+@pytest.mark.parametrize("engine", ["dual", "cuts"])
+@pytest.mark.parametrize("power", [-8, -4, 4, 8])
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_a_certain_square_is_measured_too(engine, power, unit):
+    """Its numbers are in P, not in the costs: an objective of 1e-8 was off by a tenth,
+    and called optimal."""
+    rng = np.random.default_rng(11)
+    root = rng.normal(size=(DIM, DIM))
+    region = sl.sets.Ellipsoid(np.linspace(0.5, 2, DIM), np.eye(DIM), 0.5)
+
+    def least(size, unit):
+        r, w = sl.Uncertain(DIM), cp.Variable(DIM, nonneg=True)
+        risk = cp.quad_form(w, size / unit**2 * (root @ root.T + np.eye(DIM)))
+        kept = [cp.sum(w) == unit, r @ w >= 0.4 * unit]
+        problem = sl.RobustProblem(cp.Minimize(risk), kept, {r: region})
+        decision = problem.solve(engine=engine)
+        assert decision.status == "optimal"
+        return decision.objective / size
+
+    assert least(10.0**power, unit) == pytest.approx(least(1.0, 1.0), rel=1e-6)

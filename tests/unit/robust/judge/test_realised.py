@@ -225,3 +225,15 @@ def test_units_beside_constants_that_are_no_limit_to_them():
     truth = 1e-9 * Y[200:, 0] > policy.decide(X[200:]).value(x) + 1e-15
     np.testing.assert_array_equal(happened.violated, truth)
     assert 0.08 < happened.violation < 0.35
+
+
+@pytest.mark.parametrize("noise", [1e-8, 1e-11, 1e-16])
+def test_a_decision_that_is_nothing_but_noise(noise):
+    """Its only entry is next to nothing: what it is worth is learnt beside constants in
+    which small steps are lost to rounding."""
+    r, x = sl.Uncertain(2, name="r"), cp.Variable(1, name="x")
+    goal = cp.Minimize(1.6e-6 * x[0] + 0.0066 + cp.pos(1e-6 * r[0] * x[0] - 0.0039))
+    rows = [x >= 0, x <= 2e4, r[1] * x[0] <= 6e4]
+    problem = sl.RobustProblem(goal, rows, {r: sl.sets.Box([0.0, 0.0], [1.0, 1.0])})
+    assert problem.audit({"x": [-noise]}).passed
+    assert not problem.audit({"x": [-3.0]}).passed

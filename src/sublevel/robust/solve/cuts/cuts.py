@@ -120,10 +120,13 @@ class CutTask:
         rounds = int(cuts.max_rounds)
         cutting = loop.run(cuts.tolerance, rounds, cuts.scenarios)
         decision = self._judged(cutting, sets)
-        if decision.status[0] == "audit_failed":
+        while self._is_poor(decision, master):
             refined = loop.refine(cuts.tolerance, rounds)
-            if refined is not None:
-                cutting, decision = refined, self._judged(refined, sets)
+            if refined is None:
+                break
+            better = self._judged(refined, sets)
+            if self._is_no_worse(better, decision):
+                cutting, decision = refined, better
         if cutting.status == cp.OPTIMAL and self._is_rounded(cutting.kept[0]):
             decision = self._settled(decision, loop, cuts, sets)
         decision.bound[0], decision.rounds[0] = cutting.bound, cutting.rounds
@@ -148,6 +151,18 @@ class CutTask:
         if best is None:
             return self.layout.room(["out_of_rounds"])
         return self._written("stopped_early", *best[1:])
+
+    def _is_poor(self, decision: DecisionArrays, master: Master) -> bool:
+        """Whether more digits are asked for: to pass, or to be as good as it can be."""
+        if decision.status[0] != cp.OPTIMAL:
+            return bool(decision.status[0] == "audit_failed")
+        return master.is_vague
+
+    def _is_no_worse(self, one: DecisionArrays, other: DecisionArrays) -> bool:
+        if one.status[0] != other.status[0]:
+            return bool(one.status[0] == cp.OPTIMAL)
+        sense = self.model.sense
+        return not sense * one.objective[0] > sense * other.objective[0]
 
     def _settled(
         self,

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ....checks import Array
 from ....conic.maximise import solve_by_cones, solve_checked
 from ....errors import SolverFailed
+from ...judge.ruler import AIM
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key
 from .scenarios import Cut
@@ -42,6 +43,8 @@ class CvxpyMaster:
         self._effort = 0
         #: Objectives nearer than this cannot be told apart by the solver.
         self.resolution = 0.0
+        #: Whether the solver leaves more open than what the judge aims at.
+        self.is_vague = False
 
     def add(self, cuts: Sequence[Cut]) -> None:
         """Rows that must hold at given outcomes."""
@@ -58,6 +61,8 @@ class CvxpyMaster:
                     "Rescale the model, or try another solver."
                 )
             self._value, self.resolution = solved.value, solved.resolution
+            least = max(AIM * abs(solved.value), solved.resolution)
+            self.is_vague = abs(solved.value - solved.bound) > least
             return solved.status
         try:
             status = solve_checked(self._problem, self._solver)
@@ -70,8 +75,8 @@ class CvxpyMaster:
 
     def refine(self) -> bool:
         """From now on ask for more digits; whether there are more to be had."""
-        more = self._solver == cp.CLARABEL and self._effort == 0
-        self._effort = 2
+        more = self._solver == cp.CLARABEL and self._effort < 2
+        self._effort = min(self._effort + 1, 2)
         return more
 
     def look_along_ray(self) -> bool:

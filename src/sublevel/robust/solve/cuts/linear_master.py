@@ -41,6 +41,7 @@ class LinearMaster:
         self._program: LiveHighs | None = None
         #: A vertex is exact, but for rounding.
         self.resolution = 0.0
+        self.is_vague = False
         self._units = np.ones(model.width)
         # A solution has a one at its end, a ray a zero: constants vanish at infinity.
         self._point = np.zeros(model.width + 1)

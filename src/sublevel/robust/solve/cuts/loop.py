@@ -35,6 +35,7 @@ class Master(Protocol):
     """A problem at finitely many outcomes, to which more are added."""
 
     resolution: float
+    is_vague: bool
 
     def add(self, cuts: Sequence[Cut]) -> None: ...
 
@@ -151,7 +152,7 @@ class Loop:
         return settled if settled.status == cp.OPTIMAL else None
 
     def refine(self, tolerance: float, max_rounds: int) -> Cutting | None:
-        """After an optimum of too few digits: once more with all there are."""
+        """After an optimum of too few digits: once more with more of them."""
         if not self._master.refine():
             return None
         refined = self._rounds(tolerance, max_rounds)
