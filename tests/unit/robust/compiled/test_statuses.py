@@ -175,8 +175,15 @@ def test_a_solver_that_gives_up_or_panics(rng, monkeypatch):
         assert (rescued.status == "optimal").all()
         np.testing.assert_allclose(rescued.objective, expected, rtol=1e-6)
     # Only the live solver fails: a fresh one decides.
+    build = solver._build
+
+    def dead(data, i, settings):
+        if settings is solver._LIVE:
+            panic(None)
+        return build(data, i, settings)
+
     with monkeypatch.context() as patch:
-        patch.setattr(solver, "_alive", lambda *given: iter(()))
+        patch.setattr(solver, "_build", dead)
         decisions = policy.decide(X)
     assert (decisions.status == "optimal").all()
     np.testing.assert_allclose(decisions.objective, expected, rtol=1e-6)
