@@ -256,7 +256,7 @@ class ProgramData:
     @property
     def finite(self) -> npt.NDArray[np.bool_]:
         """Whether all numbers of a context are finite, shape (n,)."""
-        finite = np.ones(len(self), dtype=bool)
+        finite = np.ones(len(self.A.values), dtype=bool)
         for block in (self.P, self.q, self.A, self.b):
             finite &= np.isfinite(block.values).all(axis=1)
             finite &= np.isfinite(block.base).all()

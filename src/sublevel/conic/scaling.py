@@ -89,7 +89,7 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     """
     layout = layout_of(data.program)
     P, q, A, b = data.P, data.q, data.A, data.b
-    odd = np.zeros(len(data), dtype=bool)
+    odd = np.zeros(len(A.values), dtype=bool)
     constant, varying = np.abs(A.base), np.abs(A.values)
     constant[A.where] = 0.0
     last = len(q.base) - 1

@@ -119,7 +119,7 @@ class Clarabel:
 
     def solve(self, data: ProgramData) -> Solutions:
         """Solve all contexts."""
-        n, width = len(data), data.program.width
+        n, width = len(data.A.values), data.program.width
         status = np.full(n, FAILED)
         x, value = np.full((n, width), np.nan), np.full(n, np.nan)
         bound, resolution = value.copy(), np.zeros(n)
@@ -200,7 +200,7 @@ def _run(data: ProgramData, careful: bool, least: float = LEAST) -> Solutions:
         return _carefully(data, least)
     live, updates = None, _updates(data)
     codes, rows, each = [], [], []
-    for i in range(len(data)):
+    for i in range(len(data.A.values)):
         # The first context is what the solver is built for.
         changes = next(updates) if i else {}
         if live is None:

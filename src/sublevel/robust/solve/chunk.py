@@ -144,7 +144,8 @@ class ChunkTask:
 
 def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     """What a solver says, where it can be a solution."""
-    n, shape = len(data), (len(data), data.program.width)
+    n = len(data.A.values)
+    shape = (n, data.program.width)
     nan = np.full(n, np.nan)
     nothing = Solutions(np.full(n, FAILED), np.full(shape, np.nan), nan, nan)
     try:
