@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -27,7 +27,7 @@ from .abilities import (
     predicts,
 )
 from .classes import outcomes_of
-from .models import ModelBlocks
+from .models import ModelBlocks, Needs, QuantilePair
 from .outcomes import Labels
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from .tables import (
@@ -39,10 +39,6 @@ from .tables import (
     require_aligned,
     take_rows,
 )
-
-#: What a loss asks of a model: "location", "spread" (location and standard deviation),
-#: "labels" (class probabilities or margins), or a tuple of these, one a block.
-Needs = str | tuple["Needs", ...]
 
 
 def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
@@ -58,6 +54,8 @@ def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
         return _joint(model, X, needs)
     if isinstance(model, ModelBlocks):
         return _side_by_side([predict(part, X, needs) for part in model.parts])
+    if isinstance(model, QuantilePair) and needs == "interval":
+        return _between([predict(end, X, "location").point for end in model.parts])
     prediction = _ask(model, X, needs)
     _check(prediction, model, X, needs)
     return prediction
@@ -89,6 +87,17 @@ def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
     if any(scale is None for scale in scales):
         return Prediction(location)
     return Prediction(location, np.concatenate(scales, axis=1))
+
+
+def _between(ends: Sequence[Array]) -> Prediction:
+    """Intervals from the predictions of a lower and an upper model."""
+    lower, upper = ends
+    if lower.shape != upper.shape:
+        raise InvalidParameter(
+            "A lower and an upper quantile model must predict the same components, got "
+            f"shapes {lower.shape} and {upper.shape}."
+        )
+    return Prediction.between(lower, upper)
 
 
 def _ask(model: Model, X: Table, needs: str) -> AnyPrediction:
@@ -161,6 +170,8 @@ def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
     if needs == "labels":
         blocks = given if isinstance(given, tuple | list) else (given,)
         return LabelPrediction(tuple(_numbers(block, model, X) for block in blocks))
+    if needs == "interval":
+        return _ends(given, model, X)
     if isinstance(given, tuple) and len(given) == 2:
         return _pair(given, model, X)
     if needs == "spread":
@@ -169,6 +180,20 @@ def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
             "(location, scale), got one array."
         )
     return _located(_columns(given, model, X), None, model, X)
+
+
+def _ends(given: object, model: Model, X: Table) -> Prediction:
+    """A lower and an upper end."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise InvalidParameter(
+            f"This loss needs a lower and an upper quantile, and {name_of(model)} gave "
+            f"{briefly(given)}. Give two models, LossSet([lower, upper], "
+            "loss='interval'), or a function that returns a pair (lower, upper)."
+        )
+    lower, upper = (_columns(part, model, X) for part in given)
+    for end in (lower, upper):
+        _check_array(end, count_rows(X), model, "quantiles")
+    return _between([lower, upper])
 
 
 def _pair(given: object, model: Model, X: Table) -> Prediction:
@@ -224,7 +249,8 @@ def _check(prediction: AnyPrediction, model: Model, X: Table, needs: str) -> Non
         _check_array(prediction.location, rows, model, "predictions")
         if prediction.scale is not None:
             _check_array(prediction.scale, rows, model, "spreads")
-            _check_spread(prediction.scale, model)
+            if needs != "interval":
+                _check_spread(prediction.scale, model)
     if isinstance(prediction, LabelPrediction) != (needs == "labels"):
         raise InvalidParameter(
             f"The loss needs {needs}, and {name_of(model)} returned a "
@@ -324,7 +350,7 @@ def predict_point(model: Model, X: Table, needs: Needs) -> Any:
     >>> predict_point(lambda X: np.full((len(X), 2), [0.3, 0.7]), np.ones(2), "labels")
     array([1, 1])
     """
-    blocks = isinstance(model, ModelBlocks)
+    blocks = isinstance(model, ModelBlocks | QuantilePair)
     if predicts(model) and not is_torch_module(model) and not blocks:
         return model.predict(X)
     prediction = predict(model, X, needs)
