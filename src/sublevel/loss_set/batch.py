@@ -239,7 +239,7 @@ class SetBatch(Batch):
         count = int(self.below_least.sum())
         if not count:
             return words
-        return *words, f"of least loss at {count} contexts, where it is more"
+        return *words, f"below every loss at {count} of {len(self)} contexts"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

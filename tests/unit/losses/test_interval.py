@@ -76,7 +76,7 @@ def test_a_budget_below_all_losses_leaves_the_outcomes_of_least_loss():
     batch = sl.loss_set.SetBatch(Interval(), interval, np.array([-2.0]), outcomes, ())
     np.testing.assert_allclose(batch.bounds(), [[[0.0, 3.0]], [[0.0, 7.0]]])
     assert batch.below_least.tolist() == [True]
-    assert "of least loss at 1 contexts" in repr(batch)
+    assert "below every loss at 1 of 1 contexts" in repr(batch)
     assert batch.contains([[0.0, 3.0]]).all()
     assert not batch.contains([[0.01, 5.0]]).any()
     assert batch[0].sample(3, random_state=0)[:, 0] == pytest.approx(0.0, abs=1e-9)
@@ -245,6 +245,11 @@ def test_beside_another_loss():
     score = by_hand(lower[:, None], upper[:, None], Y[:, :1], 0.5)
     score += (Y[:, 1] - line) ** 2
     np.testing.assert_allclose(sets.scores(X, Y), score)
+    compiled = posed(sets).compile().decide(X[NEW][:4]).objective
+    by_cuts = [
+        posed(sets).solve(X[[i]], engine="cuts").objective for i in range(240, 244)
+    ]
+    np.testing.assert_allclose(compiled, by_cuts, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ LOSSES = {
     "nll": losses.NLL(),
     "pinball": losses.Pinball(0.8),
     "epsilon-insensitive": losses.EpsilonInsensitive(0.2),
-    "interval": losses.Interval(weights=(0.5, 1.0, 2.0)),
     "log-cosh": losses.LogCosh(),
     "poisson": losses.Poisson(),
     "gamma": losses.Gamma(weights=(0.5, 1.0, 2.0)),
@@ -31,7 +30,6 @@ COMBINED = {
     "numbers": losses.Combined(["squared", "absolute"], weights=(2.0, 0.5)),
     "spread": losses.Combined(["nll", "gaussian"], weights=(1.0, 0.5)),
     "smooth": losses.Combined(["poisson", "gamma"], weights=(1.0, 2.0)),
-    "intervals": losses.Combined(["interval", "squared"], weights=(1.0, 0.5)),
     "steep": losses.Combined(
         [losses.Pinball(0.8), losses.Huber(0.5)], weights=(1.0, 0.5)
     ),
