@@ -255,6 +255,9 @@ class UncertaintySet(Exports):
 
     # -- defaults, overridden where there is something better --------------------
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dim={self.dim})"
+
     @property
     def is_bounded(self) -> bool:
         """Whether the set has no infinite direction."""
