@@ -276,6 +276,19 @@ def test_one_output_models_are_told_how_to_predict_several():
     assert "[[lower, lower, ...], [upper, upper, ...]]" in caught.value.__notes__[0]
 
 
+def test_intervals_without_width_are_diagnosed_and_held_against_outcomes():
+    def narrow(x):
+        lower, upper = ends(x)
+        return lower, np.where(x[:, :1] > 0.8, lower, upper)
+
+    sets = sl.LossSet(narrow, "interval").calibrate(X[TRAIN], Y[TRAIN], alpha=0.2)
+    assert sets.predict_set(X[NEW], budget=-0.01).below_least.any()
+    assert np.isfinite([c.value for c in sl.diagnose(sets, X, Y).checks]).all()
+    decided = posed(sets).compile().decide(X[NEW])
+    expected = cheapest(sets.predict_set(X[NEW]).bounds()[0])
+    np.testing.assert_allclose(decided.objective, expected, rtol=1e-6)
+
+
 def test_parameters_are_checked():
     with pytest.raises(InvalidParameter, match=r"must be a positive number, got 0\.0"):
         Interval(unit=0.0)
