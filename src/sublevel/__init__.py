@@ -11,7 +11,7 @@ from . import errors, guarantees, losses, predictions, robust, sets
 from .diagnose import diagnose
 from .evaluation import evaluate
 from .loss_set import LossSet
-from .predictions import ModelBlocks, Prediction, SharedModel
+from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
 from .robust import RobustProblem, Uncertain, affine_rule, load_policy
 
 __version__ = "0.1.0"
@@ -21,6 +21,7 @@ __all__ = [
     "MeanVarianceRegressor",
     "ModelBlocks",
     "Prediction",
+    "QuantilePair",
     "RobustProblem",
     "SharedModel",
     "Uncertain",

@@ -51,6 +51,10 @@ class SolvesFailed(UserWarning):
     """Some decisions could not be computed; the message says what was made of it."""
 
 
+class CoarseLevels(UserWarning):
+    """The levels looked at are far apart; the message says what would be finer."""
+
+
 class CertificateVoid(UserWarning):
     """What was calibrated is no longer what decides; the message says what changed."""
 

@@ -23,6 +23,8 @@ LOSSES = {
     "pinball-weighted": losses.Pinball(0.8, weights=WEIGHTS),
     "epsilon-insensitive": losses.EpsilonInsensitive(0.2),
     "epsilon-insensitive-weighted": losses.EpsilonInsensitive(0.2, weights=WEIGHTS),
+    "interval": losses.Interval(),
+    "interval-weighted": losses.Interval(weights=WEIGHTS),
     "log-cosh": losses.LogCosh(),
     "log-cosh-weighted": losses.LogCosh(weights=WEIGHTS),
     "poisson": losses.Poisson(),
@@ -47,6 +49,13 @@ LOSSES = {
     "combined-smooth": losses.Combined(
         ["poisson", "gamma", "log_cosh", losses.Mahalanobis(COVARIANCE)],
         weights=(1.0, 2.0, 0.5, 1.5),
+    ),
+    "combined-interval": losses.Combined(
+        [losses.Interval(), "squared", losses.Interval(weights=WEIGHTS), "nll"],
+        weights=(1.0, 2.0, 0.5, 1.5),
+    ),
+    "combined-interval-labels": losses.Combined(
+        ["interval", "cross_entropy"], weights=(1.0, 0.5)
     ),
     "combined-nll-labels": losses.Combined(["nll", "hinge"], weights=(1.0, 0.5)),
     "combined-custom": losses.Combined(

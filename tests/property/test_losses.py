@@ -53,6 +53,12 @@ DEFINITIONS = {
         losses.EpsilonInsensitive(0.3, weights=WEIGHTS),
         lambda y, m, s: over(WEIGHTS, cp.maximum(cp.abs(y - m) - 0.3, 0)),
     ),
+    "interval": (
+        losses.Interval(weights=WEIGHTS),
+        lambda y, m, s: cp.max(
+            cp.multiply(1 / WEIGHTS, cp.maximum(m - s - y, y - m - s))
+        ),
+    ),
     "log_cosh": (
         losses.LogCosh(weights=WEIGHTS),
         lambda y, m, s: over(
@@ -156,7 +162,7 @@ def test_combined_worst_case_equals_enumeration_over_labels(seed, budget, weight
 
 
 PAIRS = ["squared", "absolute", "huber", "gaussian", "nll", "pinball", "log_cosh"]
-PAIRS += ["epsilon_insensitive", "poisson", "gamma", "mahalanobis"]
+PAIRS += ["epsilon_insensitive", "poisson", "gamma", "mahalanobis", "interval"]
 
 
 @pytest.mark.parametrize("second", PAIRS)

@@ -24,6 +24,13 @@ def with_spread(x):
     return numbers(x), 0.3 + 0.2 * np.abs(x)
 
 
+def ends(x):
+    """Too wide, so that most budgets are negative; crossed at some contexts."""
+    location, scale = with_spread(x)
+    wide = np.where(x[:, :1] > 1, -0.3, 1.5) * scale
+    return location - wide, location + wide
+
+
 def probabilities(x):
     weights = np.exp(np.column_stack([x[:, 0], x[:, 1], 0 * x[:, 0]]))
     return weights / weights.sum(axis=1, keepdims=True)
@@ -53,19 +60,20 @@ ROADS = {
     ]
 }
 ROADS |= {name: (with_spread, name, draw_numbers) for name in ("gaussian", "nll")}
+ROADS |= {"interval": (ends, "interval", draw_numbers)}
 ROADS |= {
     name: (probabilities, name, draw_labels)
     for name in ("cross_entropy", "hinge", "zero_one")
 }
 
 
-def misses(model, loss, draw, rng, shrink=1.0):
+def misses(model, loss, draw, rng, shrink=1.0, lower=0.0):
     missed = 0
     for _ in range(REPLICATIONS):
         x = rng.normal(size=(N + 1, 2))
         y = draw(x, rng)
         sets = sl.LossSet(model, loss).calibrate(x[:N], y[:N], alpha=ALPHA)
-        batch = sets.predict_set(x[N:], budget=shrink * sets.budget_)
+        batch = sets.predict_set(x[N:], budget=shrink * sets.budget_ - lower)
         missed += not batch.contains(y[N:])[0]
     return missed
 
@@ -82,4 +90,11 @@ def test_the_realised_violation_is_at_most_alpha(name):
 def test_half_the_budget_breaks_the_promise(name):
     rng = np.random.default_rng([12, len(name)])
     broken = misses(*ROADS[name], rng, shrink=0.5)
+    assert broken > binom.isf(1e-6, REPLICATIONS, ALPHA)
+
+
+@pytest.mark.slow
+def test_a_lower_budget_of_intervals_breaks_the_promise():
+    """Budgets here are of either sign, so that they are lowered, not halved."""
+    broken = misses(*ROADS["interval"], np.random.default_rng(13), lower=0.2)
     assert broken > binom.isf(1e-6, REPLICATIONS, ALPHA)

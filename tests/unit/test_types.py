@@ -41,6 +41,9 @@ CALLS = {
     "batch.bounds()": "float64",
     "U": "UncertaintySet",
     "U.support([1, 1, 1])": "float",
+    # What a truth value has and an array does not, and the other way round.
+    "U.contains([0.1, 0.1, 0.1]).bit_length()": "int",
+    "U.contains([[0.1, 0.1, 0.1]]).shape": "tuple",
 }
 
 #: Lines whose types pyright infers from scikit-learn's and CVXPY's source, wrongly.

@@ -62,13 +62,14 @@ class Geometric:
 
 @dataclass(frozen=True)
 class Signed:
-    """sinh of all multiples of a step: for losses of either sign, in units of one.
+    """sinh of all multiples of a step: for losses of either sign.
 
-    Far from zero neighbours differ by a ratio, near zero by the step: log-likelihoods
-    have no units, and one nat is of ordinary size.
+    Far from zero neighbours differ by a ratio, near zero by the step, in units of an
+    ordinary loss: log-likelihoods have none, and one nat is of ordinary size.
     """
 
     step: float = log(RATIO)
+    unit: float = 1.0
 
     def downwards(self, scores: Array) -> Iterator[float]:
         """From the first level that covers all finite scores to below the least."""
@@ -76,12 +77,12 @@ class Signed:
         if not finite.size:
             yield 0.0
             return
-        at = ceil(asinh(float(finite.max())) / self.step)
-        while sinh(at * self.step) < finite.max():
+        at = ceil(asinh(float(finite.max()) / self.unit) / self.step)
+        while self._level(at) < finite.max():
             at += 1
         while True:
-            yield sinh(at * self.step)
-            if sinh(at * self.step) < finite.min():
+            yield self._level(at)
+            if self._level(at) < finite.min():
                 return
             at -= 1
 
@@ -89,8 +90,11 @@ class Signed:
         """The least level that is no less than a value."""
         if isinf(value):
             return value
-        start = ceil(asinh(value) / self.step)
-        return _least_from(value, start, lambda at: sinh(at * self.step))
+        start = ceil(asinh(value / self.unit) / self.step)
+        return _least_from(value, start, self._level)
+
+    def _level(self, at: int) -> float:
+        return self.unit * sinh(at * self.step)
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,9 @@ def _least_from(value: float, start: int, level: Callable[[int], float]) -> floa
     return level(at)
 
 
-def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:
+def as_levels(
+    grid: npt.ArrayLike | None, signed: bool, owner: str, unit: float = 1.0
+) -> Levels:
     """The grid asked for; by default one that needs no data.
 
     Parameters
@@ -130,6 +136,7 @@ def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:
     grid : list of budgets, or None
     signed : whether losses may be negative
     owner : who complains
+    unit : size of an ordinary loss, where they may be negative
 
     Examples
     --------
@@ -139,7 +146,7 @@ def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:
     Given(levels=(1.0, 2.0))
     """
     if grid is None:
-        return Signed() if signed else Geometric()
+        return Signed(unit=unit) if signed else Geometric()
     levels = as_numbers(owner, "grid", grid)
     if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all():
         raise InvalidParameter(

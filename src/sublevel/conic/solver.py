@@ -57,7 +57,8 @@ class Solutions:
 
     Attributes
     ----------
-    status : array of shape (n,), positions in STATUSES
+    status : array of shape (n,), positions in STATUSES: 0 "optimal", 1 "infeasible",
+        2 "unbounded", 3 "solver_failed"
     x : array of shape (n, nx), nan where there is none
     objective : array of shape (n,), in the user's sense
     bound : array of shape (n,), what no solution beats: the value of the dual, nan

@@ -96,7 +96,12 @@ def _shaped(prediction: AnyPrediction, loss: Loss, outcomes: Array) -> Array:
     if isinstance(loss, Mahalanobis):
         return np.asarray(residuals @ np.linalg.inv(loss.factor).T)
     scale = prediction.scale if isinstance(prediction, Prediction) else None
-    return residuals if scale is None else np.asarray(residuals / scale)
+    if scale is None:
+        return residuals
+    # Intervals may have no width at some contexts; there the others' is the unit.
+    wide = scale > 0
+    usual = np.mean(scale, axis=0, where=wide) if wide.any(axis=0).all() else 1.0
+    return np.asarray(residuals / np.where(wide, scale, usual))
 
 
 def _reuse(

@@ -1,5 +1,6 @@
 """From the name of a guarantee to the guarantee."""
 
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import cast
 
@@ -10,7 +11,7 @@ from .calibration import Guarantee
 from .marginal import Marginal
 from .pac import PAC
 
-_BY_NAME: dict[str, type[Marginal] | type[PAC]] = {"marginal": Marginal, "pac": PAC}
+_BY_NAME: dict[str, Callable[[], Guarantee]] = {"marginal": Marginal, "pac": PAC}
 
 
 def get(guarantee: object) -> Guarantee:

@@ -94,7 +94,8 @@ class Mondrian:
         inner = get(self.guarantee)
         if not isinstance(inner, OrderStatistic) or not inner.beta_law:
             raise InvalidParameter(
-                f"Mondrian(guarantee=...) must be Marginal or PAC, got {inner!r}."
+                f"Mondrian(guarantee=...) must be Marginal or PAC, got {inner!r}. An "
+                "OrderStatistic of your own will do where scores are independent."
             )
         if self.at_once and not isinstance(inner, PAC):
             raise InvalidParameter(

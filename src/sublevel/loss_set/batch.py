@@ -234,13 +234,26 @@ class SetBatch(Batch):
         """Each budget, or the least loss any outcome has where that is more: (n,)."""
         return np.maximum(self.budgets, self.loss.floor(self.prediction))
 
+    @property
+    def below_least(self) -> BoolArray:
+        """Contexts where no outcome has a loss within the budget, shape (n,).
+
+        Their sets would be empty; they are those of the least loss instead, which can
+        only add coverage.
+        """
+        return np.asarray(self.budgets < self.loss.floor(self.prediction))
+
     def _directions(self, directions: npt.ArrayLike) -> Array:
         return as_directions(directions, len(self), self.outcomes.width)
 
     @property
     def described(self) -> tuple[str, ...]:
         """The loss and the budgets in a few words."""
-        return type(self.loss).__name__, _span(self.budgets)
+        words = type(self.loss).__name__, _span(self.budgets)
+        count = int(self.below_least.sum())
+        if not count:
+            return words
+        return *words, f"below every loss at {count} of {len(self)} contexts"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -72,8 +72,9 @@ class LossSet(ModelWrapper):
     Parameters
     ----------
     model : estimator, torch module, callable, or a list of these
-        A list holds one model a column of Y (see ModelBlocks for wider blocks). A
-        callable or torch module maps X to predictions, or to (location, scale).
+        A list holds one model a column of Y (see ModelBlocks for wider blocks), or,
+        for loss="interval", a lower and an upper quantile model. A callable or torch
+        module maps X to predictions, or to (location, scale), or (lower, upper).
     loss : str, loss object or callable, default "squared"
         A name in `sl.losses.NAMES`, a loss, or a function of (y, location) that
         returns a convex CVXPY expression.
@@ -135,7 +136,8 @@ class LossSet(ModelWrapper):
         X : covariates, handed to the model as they come
         y : array or DataFrame of shape (n,) or (n, m): numbers, or labels
         """
-        model, loss = as_model(self.model), losses.get(self.loss)
+        loss = losses.get(self.loss)
+        model = as_model(self.model, loss.needs)
         trained = train(model, loss, X, y)
         used = loss.is_open or not is_fitted(model)
         for name in CALIBRATED:
@@ -261,7 +263,8 @@ class LossSet(ModelWrapper):
 
     def _cross(self, X: Table, Y: Table, promise: CrossFitting) -> Scored:
         """Out-of-fold scores; `predict` speaks for a model trained on all rows."""
-        model, loss = as_model(self.model), losses.get(self.loss)
+        loss = losses.get(self.loss)
+        model = as_model(self.model, loss.needs)
         require_crossable(model, X, Y, promise)
         self.fit(X, Y)
         full = self._scorer()

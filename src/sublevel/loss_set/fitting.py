@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from .. import losses
 from ..errors import InvalidParameter, NotCalibrated
@@ -25,12 +24,14 @@ from ..predictions import (
     Model,
     ModelBlocks,
     Needs,
+    QuantilePair,
     Table,
     align,
     as_model,
     can,
     column_names,
     count_rows,
+    fit_copy,
     frame_columns,
     is_fitted,
     is_torch_module,
@@ -61,7 +62,7 @@ def train(model: Model, loss: Loss, X: Table, Y: Table) -> Scorer:
     if loss.is_open:
         everywhere = predict(fitted, X, loss.needs)
         vectors = outcomes_of(fitted, everywhere).encode(Y, "LossSet.fit")
-        if not is_fitted(model):
+        if loss.learns_residuals and not is_fitted(model):
             everywhere = out_of_fold(model, X, Y, loss.needs, fitted)
         loss = loss.learn(everywhere, vectors)
     if first is not None:
@@ -99,29 +100,28 @@ def _first(model: Model, X: Table, needs: Needs) -> AnyPrediction | None:
 
 def ready(model: object, loss: LossLike) -> Scorer:
     """A model fitted elsewhere needs no training; its loss must have no open ends."""
-    whole = as_model(model)
+    settled = losses.get(loss)
+    whole = as_model(model, settled.needs)
     if not is_fitted(whole):
         raise NotCalibrated(
             f"This LossSet is not fitted yet: {type(whole).__name__} has not been "
             "trained. Call fit(X_train, Y_train) first."
         )
-    return Scorer(whole, losses.get(loss))
+    return Scorer(whole, settled)
 
 
 def fit_model(model: Model, X: Table, Y: Table) -> Model:
     """A fitted copy of the model, or the model itself where it is fitted already."""
-    if is_fitted(model):
-        return model
-    if isinstance(model, ModelBlocks):
-        # It copies its unfitted models itself, and keeps the fitted ones.
-        return ModelBlocks(model.models, model.widths).fit(X, Y)
     try:
-        return cast(Model, clone(model).fit(X, Y))
+        return fit_copy(model, X, Y)
     except ValueError as error:
         if _ONE_OUTPUT.search(str(error)):
+            one, each = model, "[model, model, ...]"
+            if isinstance(model, QuantilePair):
+                one, each = model.given[0], "[[lower, lower, ...], [upper, upper, ...]]"
             error.add_note(
-                f"If {type(model).__name__} predicts one output only, pass one model "
-                "a column, LossSet([model, model, ...]), or wrap it in "
+                f"If {type(one).__name__} predicts one output only, pass one model a "
+                f"column, LossSet({each}), or wrap it in "
                 "sklearn.multioutput.MultiOutputRegressor."
             )
         raise
@@ -175,7 +175,7 @@ def require_crossable(model: Model, X: Table, Y: Table, promise: CrossFitting) -
     name = type(promise).__name__
     if count_rows(X) < 2:
         raise InvalidParameter(f"{name} needs at least 2 rows of X and Y, got 1.")
-    parts = model.parts if isinstance(model, ModelBlocks) else [model]
+    parts = model.parts if isinstance(model, ModelBlocks | QuantilePair) else [model]
     for part in parts:
         if is_fitted(part):
             raise _refusal(part, name)

@@ -9,6 +9,7 @@ from .epsilon_insensitive import EpsilonInsensitive
 from .gamma import Gamma
 from .gaussian import Gaussian
 from .huber import Huber
+from .interval import Interval
 from .labels import CrossEntropy, Hinge, LabelLoss, ZeroOne
 from .log_cosh import LogCosh
 from .mahalanobis import Mahalanobis
@@ -17,6 +18,7 @@ from .pinball import Pinball
 from .poisson import Poisson
 from .separable import SeparableLoss, SmoothLoss, SteepLoss
 from .squared import Squared
+from .weighted import WeightedLoss
 
 #: Losses that can be asked for by name.
 NAMES: dict[str, type[Loss]] = {
@@ -28,6 +30,7 @@ NAMES: dict[str, type[Loss]] = {
     "nll": NLL,
     "pinball": Pinball,
     "epsilon_insensitive": EpsilonInsensitive,
+    "interval": Interval,
     "log_cosh": LogCosh,
     "poisson": Poisson,
     "gamma": Gamma,
@@ -74,6 +77,7 @@ __all__ = [
     "Gaussian",
     "Hinge",
     "Huber",
+    "Interval",
     "LabelLoss",
     "LogCosh",
     "Loss",
@@ -84,6 +88,7 @@ __all__ = [
     "SmoothLoss",
     "Squared",
     "SteepLoss",
+    "WeightedLoss",
     "ZeroOne",
     "get",
 ]

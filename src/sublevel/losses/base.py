@@ -43,6 +43,9 @@ KINDS = (Prediction, LabelPrediction, JointPrediction)
 
 Kind = TypeVar("Kind", Prediction, LabelPrediction, JointPrediction)
 
+#: Numbers or flags of some components.
+Entries = npt.NDArray[np.integer[Any]] | BoolArray
+
 #: Slots with one number a component.
 COMPONENTWISE = ("location", "scale", "reach")
 
@@ -60,6 +63,9 @@ class Loss(ABC):
     #: The loss above its floor is a norm of the residual to this power, and its sets
     #: are balls; None where it is not.
     norm_power: ClassVar[int | None] = None
+
+    #: Whether `learn` looks at residuals, which must then be out of fold.
+    learns_residuals: ClassVar[bool] = True
 
     #: Whether its sets hold no negative outcomes.
     nonneg: ClassVar[bool] = False
@@ -124,6 +130,12 @@ class Loss(ABC):
         above = self.score(prediction, outcome) - self.floor(prediction)
         return np.maximum(above, 0.0)
 
+    def rounding(self, prediction: Forecast, outcome: Array) -> Array:
+        """How much of the loss of outcomes (..., m) may be rounding, shape (...)."""
+        del outcome
+        floor = self.floor(prediction)
+        return 1e-14 * np.where(np.isfinite(floor), np.abs(floor), 0.0)
+
     def check(self, prediction: AnyPrediction) -> None:
         """Raise InvalidParameter where the loss is not defined at a prediction."""
         del prediction
@@ -137,6 +149,12 @@ class Loss(ABC):
     def is_open(self) -> bool:
         """Whether parameters are left for `learn` to set."""
         return False
+
+    def level_unit(self) -> float:
+        """Size of an ordinary loss, where it may have either sign: the unit of the
+        levels Policy.calibrate looks at. One for a loss without units.
+        """
+        return 1.0
 
     def learn(self, prediction: Forecast, outcome: Array) -> Loss:
         """The loss with its open parameters set from training (never calibration)
@@ -205,13 +223,19 @@ class Loss(ABC):
         Arrays of shape (..., m) under the names in COMPONENTWISE, (...) otherwise;
         they broadcast over contexts as predictions do.
         """
+        floor = self.floor(prediction)
+        above = np.asarray(budget, dtype=float) - np.where(
+            np.isfinite(floor), floor, 0.0
+        )
+        return {**self.shape_slots(prediction), "budget": above}
+
+    def shape_slots(self, prediction: Forecast) -> Slots:
+        """The slots whatever the budget: what `excess_conjugate` is written in."""
         numbers = {"location": np.asarray(location_of(prediction), dtype=float)}
         scale = scale_of(prediction)
         if scale is not None:
             numbers["scale"] = np.asarray(scale, dtype=float)
-        floor = self.floor(prediction)
-        above = np.where(np.isfinite(floor), floor, 0.0)
-        return {**numbers, "budget": np.asarray(budget, dtype=float) - above}
+        return numbers
 
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
         """The counterpart in terms of its slots: arrays, or CVXPY parameters.
@@ -230,7 +254,10 @@ class Loss(ABC):
     def excess_conjugate(
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
-        """`conjugate` of the loss less its floor; the same where the floor is 0."""
+        """`conjugate` of the loss less its floor; the same where the floor is 0.
+
+        The location and scale of the prediction are those of `shape_slots`.
+        """
         return self.conjugate(slope, multiplier, prediction)
 
     @property
@@ -238,14 +265,28 @@ class Loss(ABC):
         """Whether `bound` also takes CVXPY parameters: whether it can be compiled."""
         return self.exact_dual
 
-    def narrowed(
-        self, entries: npt.NDArray[np.integer[Any]] | BoolArray
-    ) -> Loss | None:
+    def narrowed(self, entries: Entries) -> Loss | None:
         """The loss of some components alone, where the others cannot matter to a
         direction that does not see them; None where they can.
         """
         del entries
         return None
+
+    def shadow(
+        self, prediction: AnyPrediction, budget: Array, entries: Entries
+    ) -> tuple[Loss, Prediction, Array] | None:
+        """The sets of n contexts seen on some components alone: the loss, prediction
+        and budgets (n,) that have these for sublevel sets; None where none have.
+
+        Of a sum, which this is for, the other components cost their least. `budget`
+        is at least `floor(prediction)`.
+        """
+        loss = self.narrowed(entries)
+        if loss is None or not isinstance(prediction, Prediction):
+            return None
+        scale = None if prediction.scale is None else prediction.scale[:, entries]
+        seen = Prediction(prediction.location[:, entries], scale)
+        return loss, seen, budget - self.floor(prediction) + loss.floor(seen)
 
     def _one_by_one(
         self, prediction: Forecast, budget: float | Array, direction: npt.ArrayLike

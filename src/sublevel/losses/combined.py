@@ -132,8 +132,8 @@ class Combined(Loss):
         for k, (loss, part) in enumerate(
             zip(self.losses, joint(prediction).parts, strict=True)
         ):
-            own = Loss.slots(loss, part, 0.0)
-            slots |= {f"{k}.{name}": v for name, v in own.items() if name != "budget"}
+            own = loss.shape_slots(part)
+            slots |= {f"{k}.{name}": v for name, v in own.items()}
         above = np.asarray(budget, dtype=float) - self.floor(prediction)
         return {**slots, "budget": above}
 

@@ -9,41 +9,19 @@ slope is weight_j v_j / u, and u is such that the losses add up to the budget.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, BoolArray, as_vector
-from ..errors import InvalidParameter
-from ..predictions import AnyPrediction
-from .base import Forecast, Loss, location_of, per_row
+from ..checks import Array
+from .base import Forecast, location_of, per_row
+from .weighted import WeightedLoss
 
 
 @dataclass(frozen=True)
-class SeparableLoss(Loss):
-    """Base of losses that add up over components.
-
-    Parameters
-    ----------
-    weights : tuple of m positive floats, optional
-        Component j's penalty is divided by weights[j]: a larger weight allows the
-        component more room. Units: those of the penalty.
-    """
-
-    weights: npt.ArrayLike | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.weights is None:
-            return
-        owner = type(self).__name__
-        weights = as_vector(owner, "weights", self.weights)
-        if (weights <= 0).any():
-            raise InvalidParameter(
-                f"{owner}(weights=...) must be positive, got {weights.min()}."
-            )
-        object.__setattr__(self, "weights", tuple(weights.tolist()))
+class SeparableLoss(WeightedLoss):
+    """Base of losses that add up over components."""
 
     @abstractmethod
     def penalty(self, prediction: Forecast, outcome: Array) -> Array:
@@ -56,32 +34,6 @@ class SeparableLoss(Loss):
             return penalty
         self._check_width(np.shape(location_of(prediction))[-1])
         return np.asarray(penalty / np.asarray(self.weights))
-
-    def narrowed(
-        self, entries: npt.NDArray[np.integer[Any]] | BoolArray
-    ) -> SeparableLoss:
-        """The same penalties of some of the components."""
-        if self.weights is None:
-            return self
-        return replace(self, weights=tuple(np.asarray(self.weights)[entries]))
-
-    def check(self, prediction: AnyPrediction) -> None:
-        """The weights must be one a component."""
-        if self.weights is not None:
-            self._check_width(prediction.width)
-
-    def _weights(self, location: Array) -> Array:
-        """Weights of shape (m,), ones where none were given."""
-        if self.weights is None:
-            return np.ones(location.shape[-1])
-        return np.asarray(self.weights)
-
-    def _check_width(self, width: int) -> None:
-        if self.weights is not None and np.size(self.weights) != width:
-            raise InvalidParameter(
-                f"{type(self).__name__}(weights=...) must have one weight for each of "
-                f"the {width} components, got {np.size(self.weights)}."
-            )
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,16 @@
 """From a trained model to a checked prediction, and from outcomes to vectors."""
 
 from .abilities import Model, can, is_fitted, is_torch_module, name_of
-from .adapters import Needs, predict, predict_point
+from .adapters import predict, predict_point
 from .classes import align, outcomes_of, stack, unseen_components
-from .models import ModelBlocks, SharedModel, as_model
+from .models import (
+    ModelBlocks,
+    Needs,
+    QuantilePair,
+    SharedModel,
+    as_model,
+    fit_copy,
+)
 from .outcomes import Labels, Numbers, Outcomes, numbers_of
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from .tables import (
@@ -32,6 +39,7 @@ __all__ = [
     "Numbers",
     "Outcomes",
     "Prediction",
+    "QuantilePair",
     "SharedModel",
     "Table",
     "align",
@@ -39,6 +47,7 @@ __all__ = [
     "can",
     "column_names",
     "count_rows",
+    "fit_copy",
     "frame_columns",
     "index_of",
     "is_fitted",

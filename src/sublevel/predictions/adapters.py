@@ -27,7 +27,7 @@ from .abilities import (
     predicts,
 )
 from .classes import outcomes_of
-from .models import ModelBlocks
+from .models import ModelBlocks, Needs, QuantilePair
 from .outcomes import Labels
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
 from .tables import (
@@ -39,10 +39,6 @@ from .tables import (
     require_aligned,
     take_rows,
 )
-
-#: What a loss asks of a model: "location", "spread" (location and standard deviation),
-#: "labels" (class probabilities or margins), or a tuple of these, one a block.
-Needs = str | tuple["Needs", ...]
 
 
 def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
@@ -58,6 +54,8 @@ def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
         return _joint(model, X, needs)
     if isinstance(model, ModelBlocks):
         return _side_by_side([predict(part, X, needs) for part in model.parts])
+    if isinstance(model, QuantilePair) and needs == "interval":
+        return _between([predict(end, X, "location").point for end in model.parts])
     if is_torch_module(model):
         return _read(_run_torch(model, X), model, X, needs)
     if isinstance(model, type) or not (predicts(model) or callable(model)):
@@ -105,6 +103,17 @@ def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
     if any(scale is None for scale in scales):
         return Prediction(location)
     return Prediction(location, np.concatenate(scales, axis=1))
+
+
+def _between(ends: Sequence[Array]) -> Prediction:
+    """Intervals from the predictions of a lower and an upper model."""
+    lower, upper = ends
+    if lower.shape != upper.shape:
+        raise InvalidParameter(
+            "A lower and an upper quantile model must predict the same components, got "
+            f"shapes {lower.shape} and {upper.shape}."
+        )
+    return Prediction.between(lower, upper)
 
 
 def _labels(model: Any, X: Table) -> AnyPrediction:
@@ -155,6 +164,8 @@ def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
     if needs == "labels":
         blocks = given if isinstance(given, tuple | list) else (given,)
         return _labelled(blocks, model, X)
+    if needs == "interval":
+        return _ends(given, model, X)
     if isinstance(given, tuple) and len(given) == 2:
         return _pair(given, model, X)
     if needs == "spread":
@@ -162,13 +173,29 @@ def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
             f"This loss needs a predicted spread: {name_of(model)} must return a pair "
             "(location, scale), got one array."
         )
-    return _located((given,), model, X)
+    location = _columns(given, model, X)
+    _check_array(location, count_rows(X), model, "predictions")
+    return Prediction(location)
 
 
 def _labelled(blocks: Sequence[Any], model: Model, X: Table) -> AnyPrediction:
     """Class probabilities, one array a block."""
     numbers = tuple(_numbers(block, model, X) for block in blocks)
     return _checked(LabelPrediction(numbers), model, X, "labels")
+
+
+def _ends(given: object, model: Model, X: Table) -> Prediction:
+    """A lower and an upper end."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise InvalidParameter(
+            f"This loss needs a lower and an upper quantile, and {name_of(model)} gave "
+            f"{briefly(given)}. Give two models, LossSet([lower, upper], "
+            "loss='interval'), or a function that returns a pair (lower, upper)."
+        )
+    lower, upper = (_columns(part, model, X) for part in given)
+    for end in (lower, upper):
+        _check_array(end, count_rows(X), model, "quantiles")
+    return _between([lower, upper])
 
 
 def _pair(given: object, model: Model, X: Table) -> Prediction:
@@ -178,21 +205,10 @@ def _pair(given: object, model: Model, X: Table) -> Prediction:
             f"{name_of(model)} must give a pair (location, scale), got "
             f"{briefly(given)}."
         )
-    return _located(given, model, X)
-
-
-def _located(given: Sequence[Any], model: Model, X: Table) -> Prediction:
-    """A location, and a spread if there is one, with a row for each of X."""
-    arrays: list[Array] = []
-    for part in given:
-        array = _numbers(part, model, X)
-        arrays.append(array.reshape(-1, 1) if array.ndim == 1 else array)
     rows = count_rows(X)
-    for array, what in zip(arrays, ("predictions", "spreads"), strict=False):
-        _check_array(array, rows, model, what)
-    if len(arrays) == 1:
-        return Prediction(arrays[0])
-    location, scale = arrays
+    location, scale = (_columns(part, model, X) for part in given)
+    _check_array(location, rows, model, "predictions")
+    _check_array(scale, rows, model, "spreads")
     if scale.shape != location.shape:
         raise InvalidParameter(
             f"{name_of(model)} must give one spread a component, got shape "
@@ -216,6 +232,11 @@ def _numbers(values: Table, model: Model, X: Table) -> Array:
     return as_numbers(owner, "prediction", values)
 
 
+def _columns(values: Table, model: Model, X: Table) -> Array:
+    array = _numbers(values, model, X)
+    return array.reshape(-1, 1) if array.ndim == 1 else array
+
+
 def _checked(
     prediction: AnyPrediction, model: Model, X: Table, needs: str
 ) -> AnyPrediction:
@@ -230,7 +251,8 @@ def _checked(
         _check_array(prediction.location, rows, model, "predictions")
         if prediction.scale is not None:
             _check_array(prediction.scale, rows, model, "spreads")
-            _check_spread(prediction.scale, model)
+            if needs != "interval":
+                _check_spread(prediction.scale, model)
     if isinstance(prediction, LabelPrediction) != (needs == "labels"):
         raise InvalidParameter(
             f"The loss needs {needs}, and {name_of(model)} returned a "
@@ -331,7 +353,7 @@ def predict_point(model: Model, X: Table, needs: Needs) -> Any:
     >>> predict_point(lambda X: np.full((len(X), 2), [0.3, 0.7]), np.ones(2), "labels")
     array([1, 1])
     """
-    blocks = isinstance(model, ModelBlocks)
+    blocks = isinstance(model, ModelBlocks | QuantilePair)
     if predicts(model) and not is_torch_module(model) and not blocks:
         return model.predict(X)
     prediction = predict(model, X, needs)

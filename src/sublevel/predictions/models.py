@@ -16,6 +16,11 @@ from .abilities import Model, can, is_fitted, predicts
 from .outcomes import numbers_of
 from .tables import Table, split_columns
 
+#: What a loss asks of a model: "location", "spread" (location and standard deviation),
+#: "interval" (lower and upper quantile), "labels" (class probabilities or margins), or
+#: a tuple of these, one a block.
+Needs = str | tuple["Needs", ...]
+
 
 class ModelBlocks(BaseEstimator):  # type: ignore[misc]
     """Models side by side: each predicts its own block of the columns of Y.
@@ -77,6 +82,70 @@ class ModelBlocks(BaseEstimator):  # type: ignore[misc]
                 f"{briefly(widths)}. Say sl.ModelBlocks(models, widths=[...])."
             )
         return list(widths)
+
+
+class QuantilePair(BaseEstimator):  # type: ignore[misc]
+    """A lower and an upper quantile model of the same outcomes, as one.
+
+    `LossSet([lower, upper], loss="interval")` makes one by itself. Say it yourself
+    where a search is to reach into the models: `model__lower__max_depth`.
+
+    Parameters
+    ----------
+    lower, upper : models of all columns of Y, or lists of models, one a column
+        Fitted ones are left alone by `fit`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import QuantileRegressor
+    >>> X = np.arange(40.0)[:, None]
+    >>> ends = QuantileRegressor(quantile=0.1), QuantileRegressor(quantile=0.9)
+    >>> pair = QuantilePair(*ends).fit(X, X[:, 0] ** 2)
+    >>> len(pair.parts)
+    2
+    """
+
+    def __init__(self, lower: object, upper: object) -> None:
+        self.lower = lower
+        self.upper = upper
+
+    @property
+    def parts(self) -> list[Any]:
+        """The lower and the upper model: the fitted copies, or those given."""
+        given = vars(self)
+        ends = (given.get(f"{end}_", given[end]) for end in ("lower", "upper"))
+        return [as_model(end) for end in ends]
+
+    def fit(self, X: Table, Y: Table) -> QuantilePair:
+        """Fit each model that is not fitted yet, on all columns of Y."""
+        self.lower_, self.upper_ = (fit_copy(part, X, Y) for part in self.given)
+        return self
+
+    @property
+    def given(self) -> list[Model]:
+        """The lower and the upper model as they were given, checked."""
+        return [as_model(self.lower), as_model(self.upper)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "upper_" in vars(self) or all(map(is_fitted, self.given))
+
+
+def fit_copy(model: Model, X: Table, Y: Table) -> Model:
+    """A fitted copy of the model, or the model itself where it is fitted already.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> line = LinearRegression()
+    >>> fit_copy(line, [[0.0], [1.0]], [0.0, 2.0]).coef_, is_fitted(line)
+    (array([2.]), False)
+    """
+    if is_fitted(model):
+        return model
+    if isinstance(model, ModelBlocks | QuantilePair):
+        # They copy their unfitted models themselves, and keep the fitted ones.
+        return cast(Model, type(model)(**model.get_params(deep=False)).fit(X, Y))
+    return cast(Model, clone(model).fit(X, Y))
 
 
 def _inner_can(method: str) -> Callable[[SharedModel], bool]:
@@ -187,8 +256,8 @@ _RULE = (
 )
 
 
-def as_model(model: object) -> Model:
-    """A list of models becomes one; any other model is itself.
+def as_model(model: object, needs: Needs = "location") -> Model:
+    """A list of models becomes one, as a loss needs it; any other model is itself.
 
     Examples
     --------
@@ -196,14 +265,36 @@ def as_model(model: object) -> Model:
     >>> as_model([LinearRegression(), LinearRegression()]).parts
     [LinearRegression(), LinearRegression()]
     """
-    whole = ModelBlocks(list(model)) if isinstance(model, list | tuple) else model
+    several = isinstance(model, list | tuple)
+    if several and needs == "interval":
+        whole: object = _as_pair(cast("Sequence[object]", model))
+    else:
+        whole = ModelBlocks(list(cast(Any, model))) if several else model
+    if isinstance(whole, QuantilePair):
+        _ = whole.given
+        return cast(Model, whole)
     if not isinstance(whole, ModelBlocks):
         return _require_model(whole)
     if not isinstance(whole.models, list | tuple) or not whole.parts:
         raise InvalidParameter(f"{_RULE}, got {model!r}.")
+    if isinstance(needs, tuple) and len(needs) == len(whole.models) and several:
+        whole.models = [
+            as_model(*pair) for pair in zip(whole.models, needs, strict=True)
+        ]
     for part in whole.parts:
-        _require_model(part)
+        if not isinstance(part, QuantilePair):
+            _require_model(part)
     return cast(Model, whole)
+
+
+def _as_pair(ends: Sequence[object]) -> QuantilePair:
+    if len(ends) != 2:
+        raise InvalidParameter(
+            "LossSet(model=[lower, upper], loss='interval') must be given two models, "
+            f"or two lists of models with one a column of Y, got {len(ends)}. Say "
+            "[[lower_0, lower_1, ...], [upper_0, upper_1, ...]] for several columns."
+        )
+    return QuantilePair(*ends)
 
 
 def _require_model(model: object, owner: str = "LossSet") -> Model:

@@ -29,7 +29,8 @@ class Prediction:
     location : array of shape (m,) or (n, m)
         Point prediction, in the units of the outcome.
     scale : array of the same shape, or None
-        Predicted standard deviation, in the units of the outcome.
+        Predicted standard deviation, in the units of the outcome; of an interval
+        (`Prediction.between`) its half-width.
 
     Attributes
     ----------
@@ -62,6 +63,33 @@ class Prediction:
             )
         # A number of CVXPY's has no components.
         vars(self)["width"] = int(self.location.shape[-1] if self.location.ndim else 0)
+
+    @classmethod
+    def between(cls, lower: npt.ArrayLike, upper: npt.ArrayLike) -> Prediction:
+        """Intervals by their ends, as `losses.Interval` takes them.
+
+        The location is the middle, the scale the half-width. Ends that cross, as those
+        of two quantile models may, are put in order.
+
+        Parameters
+        ----------
+        lower, upper : arrays of shape (m,) or (n, m), in the units of the outcome
+
+        Examples
+        --------
+        >>> ends = Prediction.between([0.0, 5.0], [4.0, 3.0])
+        >>> ends.location, ends.scale
+        (array([2., 4.]), array([2., 1.]))
+        """
+        low = _table(cls.__name__, "lower", lower)
+        high = _table(cls.__name__, "upper", upper)
+        if np.shape(low) != np.shape(high):
+            raise InvalidParameter(
+                "Prediction.between(lower, upper) must be given ends of one shape, got "
+                f"{np.shape(low)} and {np.shape(high)}."
+            )
+        # Half of each before they meet: their sum may be too large for a float.
+        return cls(low / 2 + high / 2, np.abs(high / 2 - low / 2))
 
     def __len__(self) -> int:
         return len(self.location)

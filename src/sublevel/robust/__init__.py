@@ -1,7 +1,7 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
 from ..conic.program import ProgramData
-from ..conic.solver import Clarabel, Solutions, Solver
+from ..conic.solver import STATUSES, Clarabel, Solutions, Solver
 from ..evaluation.evaluation import Evaluation
 from .certified_cost import CertifiedCost
 from .decisions import Audit, Audits, Decision, Decisions
@@ -16,6 +16,7 @@ from .problem import RobustProblem
 from .solve.cuts.cuts import Cuts
 
 __all__ = [
+    "STATUSES",
     "Audit",
     "Audits",
     "CertifiedCost",

@@ -14,7 +14,7 @@ from ..calibration.envelope import Rows
 from ..calibration.levels import as_levels
 from ..calibration.search import Looks, Search
 from ..checks import Array
-from ..errors import InvalidParameter, SolvesFailed
+from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
 from ..loss_set.source import budget_of
 from .contexts import GivenSets
@@ -78,8 +78,24 @@ class PolicyPoints:
 
     def search(self, grid: npt.ArrayLike | None, owner: str) -> Search:
         """A search among the levels of a grid."""
-        levels = as_levels(grid, self.labelled.signed, owner)
+        labelled = self.labelled
+        if grid is None and labelled.unit_is_open:
+            self._warn_if_coarse(owner)
+        levels = as_levels(grid, labelled.signed, owner, labelled.level_unit)
         return Search(self, levels, grid is None)
+
+    def _warn_if_coarse(self, owner: str) -> None:
+        """Nothing tells the units of a loss but the data to calibrate on."""
+        finite = np.abs(self.scores[np.isfinite(self.scores)])
+        if finite.size and float(np.median(finite)) < 1:
+            warnings.warn(
+                f"{owner}: levels are looked at in units of 1, which is coarse where "
+                f"losses are of size {np.median(finite):.2g}. No other data tell the "
+                "unit of the loss: call LossSet.fit(X_train, Y_train), which leaves "
+                "fitted models alone, or give the loss its unit=, or grid=.",
+                CoarseLevels,
+                stacklevel=4,
+            )
 
     def look(self, levels: Array, rows: Rows) -> Looks:
         """What decisions do at levels (k,), each of one point (k,)."""
@@ -128,6 +144,12 @@ def level_units(keys: tuple[UncertainKey, ...]) -> tuple[float, ...]:
         if count > 1 and key.predicted is not None:
             value = budget_of(key.predicted)
         units.append(value)
+        if isinstance(value, float) and value <= 0:
+            raise InvalidParameter(
+                "Policy.calibrate() scales several LossSets together, by a factor of "
+                f"their budgets, and these must be positive, got {value:.4g}. Use one "
+                "LossSet for all columns, or narrower quantiles."
+            )
         if not (isinstance(value, float) and 0 < value < np.inf):
             raise InvalidParameter(
                 "Policy.calibrate() scales several LossSets together, from the budgets "

@@ -24,6 +24,7 @@ from ..losses import Loss
 from ..predictions import (
     AnyPrediction,
     JointPrediction,
+    Needs,
     Numbers,
     Outcomes,
     Prediction,
@@ -278,17 +279,18 @@ def predicted_sets(
     parts = (
         prediction.parts if isinstance(prediction, JointPrediction) else (prediction,)
     )
-    for part in parts:
+    needs = losses[0].needs if joint else (losses[0].needs,)
+    for part, need in zip(parts, needs, strict=False):
         if isinstance(part, Prediction):
-            _check_numbers(part)
+            _check_numbers(part, need)
     losses[0].check(prediction)
     outcomes = Outcomes((Numbers(prediction.width),))
     budgets = np.full(len(prediction), float(budget))
     return SetBatch(losses[0], prediction, budgets, outcomes, ())
 
 
-def _check_numbers(prediction: Prediction) -> None:
-    """Many contexts, finite predictions, positive spreads."""
+def _check_numbers(prediction: Prediction, need: Needs) -> None:
+    """Many contexts, finite predictions, positive spreads (intervals may have none)."""
     location, scale = prediction.location, prediction.scale
     if np.ndim(location) != 2 or (scale is not None and scale.shape != location.shape):
         raise InvalidParameter(
@@ -297,5 +299,8 @@ def _check_numbers(prediction: Prediction) -> None:
         )
     if not np.isfinite(location).all():
         raise InvalidParameter("Prediction(location=...) must be finite.")
-    if scale is not None and not ((scale > 0) & np.isfinite(scale)).all():
+    if scale is None:
+        return
+    wide = scale >= 0 if need == "interval" else scale > 0
+    if not (wide & np.isfinite(scale)).all():
         raise InvalidParameter("Prediction(scale=...) must be positive and finite.")

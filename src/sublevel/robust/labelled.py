@@ -80,6 +80,20 @@ class LabelledContexts:
                     return True
         return False
 
+    @property
+    def level_unit(self) -> float:
+        """Size of an ordinary level: the loss's, where only one is calibrated."""
+        given = [batch for batch in self.batches if batch is not None]
+        if len(given) != 1:
+            return 1.0
+        return float(np.mean([part.loss.level_unit() for part in given[0].parts]))
+
+    @property
+    def unit_is_open(self) -> bool:
+        """Whether a loss still lacks a unit it could have learned."""
+        given = [batch for batch in self.batches if batch is not None]
+        return any(part.loss.is_open for batch in given for part in batch.parts)
+
     def points(self) -> list[Array]:
         """For each key the outcomes predicted, or a set value's middle: (N, dim)."""
         return points_of(self.keys, self.batches, len(self))

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly
+from ..conic.by_cvxpy import SOLVERS
 from ..conic.solver import Solver
 from ..errors import InvalidParameter, OneByOne, SolverFailed
 from ..loss_set.source import SetSource, budget_of
@@ -134,7 +135,8 @@ class RobustProblem:
         """
         _check_engine("compile", engine, solver)
         policy = Policy(self, engine, solver)
-        if isinstance(solver, str) and solver != "CLARABEL" and not policy.one_by_one:
+        posed_anew = isinstance(solver, str) and solver not in SOLVERS
+        if posed_anew and not policy.one_by_one:
             warnings.warn(
                 f"RobustProblem.compile(solver={solver!r}): contexts are posed to "
                 "CVXPY one by one, which takes milliseconds each. CLARABEL, the "

@@ -17,6 +17,7 @@ what is on the right: the same questions, of arguments that have been checked.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, overload
 
@@ -154,6 +155,11 @@ class Exports(ABC):
         return outcome if outcome.shape == (self.dim,) else cp.vec(outcome, order="F")
 
 
+#: What a type checker can tell for one outcome, and for several: how many axes an
+#: array has is beyond its type.
+OneOutcome = Sequence[float]
+ManyOutcomes = Sequence[Sequence[float]] | Sequence[npt.NDArray[Any]]
+
 #: Relative slack with which membership is decided. Larger sets only add coverage, so
 #: an outcome on the boundary counts as inside whatever the rounding.
 TOLERANCE = 1e-7
@@ -170,6 +176,14 @@ class UncertaintySet(Exports):
     def membership(self, outcomes: Array, tol: float) -> BoolArray:
         """Membership of each row of `outcomes`, shape (n, dim) -> (n,)."""
 
+    @overload
+    def contains(self, outcomes: OneOutcome, tol: float = ...) -> bool: ...
+    @overload
+    def contains(self, outcomes: ManyOutcomes, tol: float = ...) -> BoolArray: ...
+    @overload
+    def contains(
+        self, outcomes: npt.ArrayLike, tol: float = ...
+    ) -> bool | BoolArray: ...
     def contains(
         self, outcomes: npt.ArrayLike, tol: float = TOLERANCE
     ) -> bool | BoolArray:
@@ -240,6 +254,9 @@ class UncertaintySet(Exports):
         return Union((self, other))
 
     # -- defaults, overridden where there is something better --------------------
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dim={self.dim})"
 
     @property
     def is_bounded(self) -> bool:

@@ -81,9 +81,6 @@ class Box(UncertaintySet):
     def bounds(self) -> tuple[Array, Array]:
         return np.array(self.lower), np.array(self.upper)
 
-    def __repr__(self) -> str:
-        return f"Box(dim={self.dim})"
-
     @property
     def _size(self) -> Array:
         """Largest finite magnitude of each component's ends, or one, shape (dim,)."""

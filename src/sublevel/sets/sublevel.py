@@ -186,23 +186,24 @@ def membership(
     with np.errstate(over="ignore", invalid="ignore"):
         if loss.norm_power is None:
             scores = loss.score(prediction, outcomes)
-            inside = _within(scores, effective, floors, tol)
+            rounding = loss.rounding(prediction, outcomes)
+            inside = _within(scores, effective, floors, tol, rounding)
             inside |= _at_point(loss, prediction, effective, outcomes)
         else:
             inside = _within_radius(loss, prediction, effective - floors, outcomes, tol)
     return np.asarray(admitted & (inside | (effective == inf)))
 
 
-def _within(scores: Array, budgets: Array, floors: Array, tol: float) -> BoolArray:
+def _within(
+    scores: Array, budgets: Array, floors: Array, tol: float, rounding: Array
+) -> BoolArray:
     """Whether each score is within its budget, the boundary included.
 
     The slack is relative to the budget above the least loss, so it means the same in
     any units; beyond it, only the rounding of the scores themselves is forgiven.
     """
-    bounded = np.isfinite(floors)
-    above = np.where(bounded, budgets - floors, np.abs(budgets))
+    above = np.where(np.isfinite(floors), budgets - floors, np.abs(budgets))
     above = np.where(np.isfinite(above), above, 0.0)
-    rounding = 1e-14 * np.where(bounded, np.abs(floors), 0.0)
     return np.asarray(scores <= budgets + tol * above + rounding)
 
 
@@ -301,7 +302,11 @@ def _numbers(loss: Loss, prediction: Forecast) -> Prediction:
     scale = prediction.scale
     if scale is not None:
         scale = as_vector(OWNER, "scale", scale, location.size)
-    if loss.needs == "spread" and (scale is None or (scale <= 0).any()):
+    if scale is not None and (scale < 0).any():
+        raise InvalidParameter(
+            f"Sublevel(prediction=...) must have no negative spread, got {scale}."
+        )
+    if loss.needs == "spread" and (scale is None or (scale == 0).any()):
         raise InvalidParameter(
             f"Sublevel(prediction=...) must have a positive spread for "
             f"{type(loss).__name__}, got {scale}. Say Prediction(location, scale)."

@@ -149,7 +149,8 @@ def example_prediction(needs: Needs, rng: np.random.Generator) -> AnyPrediction:
     if needs == "labels":
         return LabelPrediction((rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2))))
     location = rng.uniform(0.5, 2.0, size=3)
-    scale = np.exp(rng.uniform(-2.5, 0.5, size=3)) if needs == "spread" else None
+    wide = needs in ("spread", "interval")
+    scale = np.exp(rng.uniform(-2.5, 0.5, size=3)) if wide else None
     return Prediction(location, scale)
 
 

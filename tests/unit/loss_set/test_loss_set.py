@@ -20,6 +20,7 @@ from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
+    QuantileRegressor,
     Ridge,
 )
 from sklearn.model_selection import GridSearchCV
@@ -85,6 +86,18 @@ ROADS = {
         Y[:, 0],
     ),
     "spread-list": ([BayesianRidge(), BayesianRidge()], "gaussian", X, Y[:, :2]),
+    "quantiles": (
+        [QuantileRegressor(quantile=0.1), QuantileRegressor(quantile=0.9)],
+        "interval",
+        X,
+        Y[:, 0],
+    ),
+    "quantile-lists": (
+        [[QuantileRegressor(quantile=q)] * 2 for q in (0.1, 0.9)],
+        "interval",
+        X,
+        Y[:, :2],
+    ),
     "list": (
         [Ridge(), GradientBoostingRegressor(n_estimators=5)],
         "squared",

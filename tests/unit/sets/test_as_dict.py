@@ -37,6 +37,7 @@ LOSSES = {
     "nll": losses.NLL(),
     "pinball": losses.Pinball(np.float64(0.9), weights=WEIGHTS),
     "epsilon_insensitive": losses.EpsilonInsensitive(0.3, weights=WEIGHTS),
+    "interval": losses.Interval(weights=WEIGHTS, unit=THIRD),
     "log_cosh": losses.LogCosh(weights=WEIGHTS),
     "poisson": losses.Poisson(weights=WEIGHTS),
     "gamma": losses.Gamma(weights=WEIGHTS),

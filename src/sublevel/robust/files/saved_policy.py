@@ -17,7 +17,7 @@ from ...guarantees import Calibration, Certificate
 from ...loss_set.batch import Batch
 from ...loss_set.source import PredictsSets
 from ...losses import Loss
-from ...predictions import Table, index_of, predict
+from ...predictions import Table, as_model, index_of, predict
 from ...tables import html_table
 from ..contexts import (
     Contexts,
@@ -215,6 +215,8 @@ def _source(saved: SavedKey, model: Any) -> Any:
             return model if saved.budget is None else _at(model, saved.budget, None)
         # A LossSet may have a budget of its own; the saved policy's counts.
         return _at(model, saved.budget, promise)
+    if model is not None:
+        model = as_model(model, saved.losses[0].needs)
     return SavedSets(saved.losses, saved.budget, promise, model)
 
 

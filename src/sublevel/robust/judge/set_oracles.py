@@ -20,7 +20,7 @@ from ...conic.program import Indices, Rows
 from ...loss_set.batch import Batch, SetBatch
 from ...losses import LabelLoss
 from ...losses.separable import SeparableLoss
-from ...predictions import Numbers, Outcomes, Prediction
+from ...predictions import Numbers, Outcomes
 from ...sets import Box, Finite, LabelSet, Mixed, UncertaintySet, Union
 from ...sets.members import is_empty
 from ...sets.mixed import has_labels
@@ -306,15 +306,9 @@ def _spread(entries: Indices, directions: Array, dim: int) -> Array:
 
 
 def _shadow(part: SetBatch, entries: Indices) -> SetBatch | None:
-    """The sets' shadows on some entries, where these are sublevel sets; or None.
-
-    The others then cost their least, which is the floor.
-    """
-    loss = part.loss.narrowed(entries)
-    prediction = part.prediction
-    if loss is None or not isinstance(prediction, Prediction):
+    """The sets' shadows on some entries, where these are sublevel sets; or None."""
+    seen = part.loss.shadow(part.prediction, part.effective_budgets, entries)
+    if seen is None:
         return None
-    scale = None if prediction.scale is None else prediction.scale[:, entries]
-    narrow = Prediction(prediction.location[:, entries], scale)
-    budgets = part.effective_budgets - part.loss.floor(prediction) + loss.floor(narrow)
-    return SetBatch(loss, narrow, budgets, Outcomes((Numbers(len(entries)),)), ())
+    loss, prediction, budgets = seen
+    return SetBatch(loss, prediction, budgets, Outcomes((Numbers(len(entries)),)), ())

@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
-from ...conic.by_cvxpy import CvxpySolver
+from ...conic.by_cvxpy import SOLVERS, CvxpySolver, solver_named
 from ...conic.maximise import solve_checked
 from ...conic.program import Uncompilable
 from ...conic.solver import Clarabel, Solver
@@ -207,9 +207,11 @@ class Engine:
 
     @cached_property
     def _chunk_solver(self) -> Solver:
-        if self.solver is None or self.solver == "CLARABEL":
+        if self.solver is None:
             return Clarabel()
-        return CvxpySolver(self.solver) if isinstance(self.solver, str) else self.solver
+        return (
+            solver_named(self.solver) if isinstance(self.solver, str) else self.solver
+        )
 
     @property
     def _solver_name(self) -> str | None:
@@ -343,7 +345,7 @@ def _value_of(key: UncertainKey) -> UncertaintySet:
 def _check_solver(solver: str | Solver | None) -> None:
     if solver is None or isinstance(solver, Solver):
         return
-    if solver not in cp.installed_solvers():
+    if solver not in {*SOLVERS, *cp.installed_solvers()}:
         raise InvalidParameter(
             f"RobustProblem.compile(solver=...) must be one of "
             f"{cp.installed_solvers()}, or an object that solves chunks, got "

@@ -24,6 +24,9 @@ from ...predictions import AnyPrediction, JointPrediction, Prediction
 from ...sets import UncertaintySet
 from .support_bound import row_bound, slots_bound, spread_out
 
+#: Slots that are never negative.
+NONNEGATIVE = ("reach", "scale", "budget", "radius")
+
 
 @dataclass(frozen=True)
 class FixedSet:
@@ -90,7 +93,8 @@ def slot_set(
             name: cp.Parameter(
                 np.shape(value),
                 name=f"{number}.{part}.{name}",
-                nonneg=name in ("reach", "scale", "budget", "radius"),
+                # The slots of a block of a Combined loss have its number first.
+                nonneg=name.rpartition(".")[2] in NONNEGATIVE,
             )
             for name, value in loss.slots(example, loss.floor(example) + 1.0).items()
         }

@@ -49,6 +49,9 @@ REGIONS = {
     "epsilon": located(
         lambda u: losses.EpsilonInsensitive(epsilon=0.1 * u), lambda u: 0.5 * u
     ),
+    "interval": spread(lambda u: losses.Interval(), lambda u: 0.2 * u),
+    "interval shrunk": spread(lambda u: losses.Interval(), lambda u: -0.3 * u),
+    "interval, one a point": spread(lambda u: losses.Interval(), lambda u: -0.8 * u),
     "poisson": located(lambda u: losses.Poisson(), lambda u: 0.3 * u),
     "gamma": located(lambda u: losses.Gamma(), lambda u: 0.1),
     "custom": located(curved, lambda u: 0.6 * u**2),
