@@ -122,6 +122,23 @@ def _least_from(value: float, start: int, level: Callable[[int], float]) -> floa
     return level(at)
 
 
+def given_levels(owner: str, name: str, values: npt.ArrayLike) -> Given:
+    """Levels the user chose, each once.
+
+    Examples
+    --------
+    >>> given_levels("calibrate", "grid", [2.0, 1.0, 2.0])
+    Given(levels=(1.0, 2.0))
+    """
+    levels = as_numbers(owner, name, values)
+    if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all():
+        raise InvalidParameter(
+            f"{owner}({name}=...) must be a non-empty list of finite numbers, got "
+            f"{briefly(values)}."
+        )
+    return Given(tuple(np.unique(levels).tolist()))
+
+
 def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:
     """The grid asked for; by default one that needs no data.
 
@@ -140,10 +157,4 @@ def as_levels(grid: npt.ArrayLike | None, signed: bool, owner: str) -> Levels:
     """
     if grid is None:
         return Signed() if signed else Geometric()
-    levels = as_numbers(owner, "grid", grid)
-    if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all():
-        raise InvalidParameter(
-            f"{owner}(grid=...) must be a non-empty list of finite budgets, got "
-            f"{briefly(grid)}."
-        )
-    return Given(tuple(np.unique(levels).tolist()))
+    return given_levels(owner, "grid", grid)

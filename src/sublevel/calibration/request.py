@@ -10,6 +10,7 @@ from ..checks import briefly, require_bool, require_level
 from ..errors import InvalidParameter
 from ..guarantees import PAC, CrossFitting, Guarantee, Marginal, get
 from ..guarantees.faces import takes_components
+from .wording import DECISIONS, Wording
 
 METHODS = ("envelope", "learn-then-test", "risk")
 #: Confidence deficit of tests in sequence where none is given.
@@ -28,6 +29,7 @@ class Request:
     method : "envelope", "learn-then-test" or "risk"
     grid : levels to try, or None
     given_decided : whether the promise is about decisions that are taken
+    wording : what is promised of what
     """
 
     owner: str
@@ -36,6 +38,7 @@ class Request:
     method: str = "envelope"
     grid: npt.ArrayLike | None = None
     given_decided: bool = False
+    wording: Wording = DECISIONS
 
     @property
     def is_tested(self) -> bool:
@@ -72,6 +75,7 @@ def read_request(
     grid: npt.ArrayLike | None = None,
     given_decided: bool = False,
     fallback: bool = False,
+    wording: Wording = DECISIONS,
 ) -> Request:
     """A request that makes sense, or one sentence why it does not."""
     require_level(owner, alpha=alpha)
@@ -112,7 +116,7 @@ def read_request(
             f"{owner}(fallback=...) goes with 'marginal' and 'pac' only: the other "
             f"promises are of robust decisions, got {promise!r}."
         )
-    return Request(owner, alpha, promise, method, grid, given_decided)
+    return Request(owner, alpha, promise, method, grid, given_decided, wording)
 
 
 def _is_plain(promise: Guarantee) -> bool:

@@ -77,6 +77,11 @@ class PolicyPoints:
         return realised(self.policy, arrays, self.labelled.outcomes).miss
 
     @property
+    def has_sets(self) -> bool:
+        """Yes: a decision is robust over its set."""
+        return True
+
+    @property
     def wave(self) -> int:
         """How many decisions are best asked for at once."""
         return WAVE if self.policy.one_by_one is None else 1

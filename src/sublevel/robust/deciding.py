@@ -12,11 +12,11 @@ from ..checks import Array, briefly, is_whole
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..loss_set.batch import Batch
+from ..parallel import each, is_alone
+from ..progress import Bar
 from .contexts import ContextSets
 from .decisions import DecisionArrays, Layout
 from .judge.ruler import has_failed
-from .parallel import each, is_alone
-from .progress import Bar
 from .solve.chunk import ChunkTask
 
 _LOG = logging.getLogger(__name__)

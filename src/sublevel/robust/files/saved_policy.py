@@ -17,6 +17,7 @@ from ...loss_set.batch import Batch
 from ...loss_set.source import PredictsSets
 from ...losses import Loss
 from ...predictions import Table, index_of, predict
+from ...progress import Bar
 from ...tables import html_table
 from ..contexts import (
     Contexts,
@@ -31,7 +32,6 @@ from ..decisions import Decisions, Promise, in_short
 from ..fallback import fall_back
 from ..keys import UncertainKey, promise_of
 from ..probes import Riders
-from ..progress import Bar
 from ..sources import AtLevel
 from .layout import Contents, SavedKey, from_layout
 from .policy_file import FilePath, read_file, refused

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from ..checks import require_bool
+from .checks import require_bool
 
 #: Seconds between two drawings of the bar.
 PAUSE = 0.2
@@ -17,23 +17,31 @@ class Bar:
 
     Parameters
     ----------
-    total : number of contexts
+    total : how many there are
     shown : bool
         Draw nothing otherwise.
+    owner : who complains
+    unit : what is counted
     """
 
-    def __init__(self, total: int, shown: bool) -> None:
-        require_bool("Policy.decide", progress=shown)
-        self.total, self.shown, self.done = total, shown, 0
+    def __init__(
+        self,
+        total: int,
+        shown: bool,
+        owner: str = "Policy.decide",
+        unit: str = "contexts",
+    ) -> None:
+        require_bool(owner, progress=shown)
+        self.total, self.shown, self.done, self.unit = total, shown, 0, unit
         self.begun, self.drawn = time.monotonic(), -PAUSE
 
     def __enter__(self) -> Bar:
         self._draw()
         return self
 
-    def advance(self, contexts: int) -> None:
-        """So many more contexts are decided."""
-        self.done += contexts
+    def advance(self, more: int) -> None:
+        """So many more are done."""
+        self.done += more
         passed = time.monotonic() - self.begun
         if passed - self.drawn >= PAUSE or self.done == self.total:
             self._draw()
@@ -56,7 +64,7 @@ class Bar:
                 if self.done < self.total
                 else (f" in {self.drawn:.1f} s")
             )
-        line = f"[{filled:<20}] {self.done}/{self.total} contexts{left}"
+        line = f"[{filled:<20}] {self.done}/{self.total} {self.unit}{left}"
         # Blanks wipe what a longer line left behind.
         sys.stderr.write(f"\r{line:<70}")
         sys.stderr.flush()
