@@ -13,7 +13,7 @@ from .evaluation import evaluate
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, SharedModel
 from .robust import RobustProblem, Uncertain, affine_rule, load_policy
-from .rules import calibrate_rule
+from .rules import calibrate_episodes, calibrate_rule, run_episode
 
 __version__ = "0.1.0"
 
@@ -27,6 +27,7 @@ __all__ = [
     "Uncertain",
     "affine_rule",
     "baselines",
+    "calibrate_episodes",
     "calibrate_rule",
     "diagnose",
     "drift",
@@ -40,6 +41,7 @@ __all__ = [
     "predictions",
     "robust",
     "rules",
+    "run_episode",
     "sets",
     "testing",
     "theory",

@@ -115,7 +115,7 @@ class Behaviour:
             answer = self.violates(action.decision, outcome)
         except Exception as error:
             return Look(np.inf, False, _in_words(error))
-        return Look(self._miss(answer), True)
+        return Look(as_miss(self.owner, answer), True)
 
     def _instead(self, context: Any) -> Action:
         if not callable(self.fallback):
@@ -126,18 +126,24 @@ class Behaviour:
         except Exception as error:
             return Action(None, FAILED, _in_words(error))
 
-    def _miss(self, answer: Any) -> float:
-        """An answer as a number that is above 0 where a decision violates."""
-        single = answer.item() if _is_one_value(answer) else answer
-        if isinstance(single, bool | np.bool_):
-            return 1.0 if single else -np.inf
-        if is_number(single) and single == single:
-            return float(single)
-        raise InvalidParameter(
-            f"{self.owner}(violates=...) must return True, False, or one number that "
-            f"is above 0 for a violation, got {briefly(answer)}. Say .any() or .max() "
-            "of several."
-        )
+
+def as_miss(owner: str, answer: Any) -> float:
+    """An answer of `violates` as a number that is above 0 where a decision violates.
+
+    Examples
+    --------
+    >>> as_miss("calibrate_rule", True), as_miss("calibrate_rule", np.array([-0.5]))
+    (1.0, -0.5)
+    """
+    single = answer.item() if _is_one_value(answer) else answer
+    if isinstance(single, bool | np.bool_):
+        return 1.0 if single else -np.inf
+    if is_number(single) and single == single:
+        return float(single)
+    raise InvalidParameter(
+        f"{owner}(violates=...) must return True, False, or one number that is above 0 "
+        f"for a violation, got {briefly(answer)}. Say .any() or .max() of several."
+    )
 
 
 def _is_one_value(answer: Any) -> bool:
