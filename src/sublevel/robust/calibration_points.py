@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..calibration.envelope import Rows
-from ..calibration.levels import as_levels
+from ..calibration.levels import Everywhere, as_levels, refine
 from ..calibration.search import Looks, Search
 from ..checks import Array
 from ..errors import InvalidParameter, SolvesFailed
-from ..loss_set.source import budget_of
+from ..loss_set.source import RemembersTraining, budget_of
 from .decisions import DecisionArrays
 from .evaluating import realised
 from .fallback import fall_back
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 #: Decisions of a compiled policy computed at once in a calibration: enough to share the
 #: work, few enough not to compute many that turn out not to matter.
 WAVE = 200
+#: Levels at which decisions change, of all points, that are looked at one by one.
+MOST_CHANGES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,7 @@ class PolicyPoints:
     fallback : what is done where there is no decision, or None
     n_jobs : workers
     tally : how many decisions were computed, and could not be
+    taken : what decisions did, by point and number of its last change of sets
     """
 
     policy: Policy
@@ -53,6 +56,7 @@ class PolicyPoints:
     fallback: Array | None = None
     n_jobs: int | None = None
     tally: Counter[str] = field(default_factory=Counter)
+    taken: dict[tuple[int, int], tuple[float, bool]] = field(default_factory=dict)
 
     @cached_property
     def scores(self) -> Array:
@@ -86,13 +90,69 @@ class PolicyPoints:
         """How many decisions are best asked for at once."""
         return WAVE if self.policy.one_by_one is None else 1
 
-    def search(self, grid: npt.ArrayLike | None, owner: str) -> Search:
-        """A search among the levels of a grid."""
+    @cached_property
+    def changes(self) -> Array | None:
+        """Levels at which the decision at each point may change, ascending: (N, k)."""
+        return self.labelled.changes(self.units)
+
+    def search(
+        self,
+        grid: npt.ArrayLike | None,
+        owner: str,
+        starts: bool = False,
+        alpha: float | None = None,
+    ) -> Search:
+        """A search among the levels of a grid.
+
+        Parameters
+        ----------
+        grid : levels to try, or None for all there are
+        starts : whether a search begins at several levels, which must be fixed without
+            the contexts that are counted
+        alpha : the violation level, where there is one only
+        """
+        changes = self.changes
+        finite = changes is not None and changes.size <= MOST_CHANGES
+        if finite and changes is not None and grid is None and not starts:
+            return Search(self, Everywhere(changes), True)
         levels = as_levels(grid, self.labelled.signed, owner)
+        if alpha is not None and self.policy.one_by_one is not None:
+            levels = refine(levels, self._training_scores(), alpha)
         return Search(self, levels, grid is None)
 
+    def _training_scores(self) -> Array | None:
+        """Losses of rows the only LossSet was trained on; None if there are none."""
+        sources = [key.predicted for key in self.labelled.keys]
+        given = [source for source in sources if source is not None]
+        if len(given) != 1 or not isinstance(given[0], RemembersTraining):
+            return None
+        return given[0].training_scores()
+
     def look(self, levels: Array, rows: Rows) -> Looks:
-        """What decisions do at levels (k,), each of one point (k,)."""
+        """What decisions do at levels (k,), each of one point (k,).
+
+        Where sets change at some levels only, decisions in between are those at the
+        last change, and are computed once.
+        """
+        changes = self.changes
+        if changes is None:
+            return self._take(levels, rows)
+        # Below the least cost the likeliest labels are left.
+        last = np.maximum(np.sum(changes[rows] <= levels[:, None], axis=1) - 1, 0)
+        places = list(zip(rows.tolist(), last.tolist(), strict=True))
+        missing = sorted(set(places) - set(self.taken))
+        if missing:
+            at = np.array(missing)
+            looks = self._take(changes[at[:, 0], at[:, 1]], at[:, 0])
+            pairs = zip(looks.miss.tolist(), looks.decided.tolist(), strict=True)
+            self.taken.update(zip(missing, pairs, strict=True))
+        each = [self.taken[place] for place in places]
+        return Looks(
+            np.array([miss for miss, _ in each]),
+            np.array([decided for _, decided in each], dtype=bool),
+        )
+
+    def _take(self, levels: Array, rows: Rows) -> Looks:
         keys = []
         each = zip(self.labelled.keys, self.labelled.batches, self.units, strict=True)
         for key, batch, unit in each:

@@ -354,8 +354,10 @@ class Policy:
             Weighted(density_ratio) for contexts that have shifted. All but the first
             two go without a fallback.
         grid : array of budgets to try, optional
-            Must not depend on X and Y. By default all powers of 1.05. Of several
-            LossSets: factors of the budgets they were calibrated to, on other data.
+            Must not depend on X and Y. By default all powers of 1.05, with more levels
+            among the losses of training data where contexts are decided one by one;
+            and for labels every level there is. Of several LossSets: factors of the
+            budgets they were calibrated to, on other data.
         method : "envelope", "learn-then-test" or "risk"
             Learn-then-Test needs delta (0.05 if not given). "risk" bounds the expected
             size of the worst miss, relative and capped at 1, in place of a probability.
@@ -382,7 +384,7 @@ class Policy:
             fallback is not None,
         )
         points = self._points(X, Y, owner, fallback, n_jobs)
-        search = points.search(request.grid, owner)
+        search = points.search(request.grid, owner, request.given_decided, alpha)
         calibration = search.calibrate(request, X)
         points.warn_of_failures(owner)
         vars(self).update(self._as_settled(self._at_level(points, calibration, X, Y)))
