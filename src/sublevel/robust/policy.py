@@ -441,8 +441,8 @@ class Policy:
 
         Calibrated as any other rule is, it gets the level that `calibrate` gives it on
         the same grid. Useful where the policy is a part of something larger: a rolling
-        loop (`sl.run_episode`), a fallback of one's own, a simulator. Where contexts are
-        decided one by one, calls share a CVXPY model: several workers must then be
+        loop (`sl.run_episode`), a fallback of one's own, a simulator. Where contexts
+        are decided one by one, calls share a CVXPY model: several workers must then be
         processes, `joblib.parallel_config(backend="loky")`.
 
         Returns
