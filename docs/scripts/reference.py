@@ -22,6 +22,7 @@ PAGES = {
     "sets": ("Sets", sl.sets),
     "loss_set": ("Estimator", [sl.LossSet, sl.SharedModel, sl.ModelBlocks]),
     "robust": ("Robust problems", sl.robust),
+    "rules": ("Rules of any kind", sl.rules),
     "evaluation": ("Evaluation", [sl.evaluate, Comparison]),
     "drift": (
         "After deployment",
@@ -45,6 +46,7 @@ FIRST = {
         "Cuts",
         "Oracle",
         "Policy",
+        "PolicyStep",
         "Decision",
         "Decisions",
         "Audit",

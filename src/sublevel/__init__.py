@@ -7,12 +7,13 @@ U = sets.predict_set(X_new)[0]
 
 from typing import TYPE_CHECKING, Any
 
-from . import errors, guarantees, losses, predictions, robust, sets
+from . import errors, guarantees, losses, predictions, robust, rules, sets
 from .diagnose import diagnose
 from .evaluation import evaluate
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
 from .robust import RobustProblem, Uncertain, affine_rule, load_policy
+from .rules import calibrate_episodes, calibrate_rule, run_episode
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,8 @@ __all__ = [
     "Uncertain",
     "affine_rule",
     "baselines",
+    "calibrate_episodes",
+    "calibrate_rule",
     "diagnose",
     "drift",
     "errors",
@@ -38,6 +41,8 @@ __all__ = [
     "plots",
     "predictions",
     "robust",
+    "rules",
+    "run_episode",
     "sets",
     "testing",
     "theory",

@@ -46,6 +46,7 @@ class Rule:
     luck: np.ndarray
     limit: float = np.inf
     has_fallback = False
+    has_sets = True
     wave = 10_000
 
     @classmethod

@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING
 from ..guarantees import PAC, Calibrated, Calibration, Certificate
 from .given_decided import share_of_start
 from .on_grid import OnGrid
+from .wording import DECISIONS, Wording
 
 if TYPE_CHECKING:
     from .request import Request
 
-#: What is counted, where contexts may be left without a decision, and where not.
-ALWAYS = "the decision breaks a constraint or costs more than certified"
-EVENT = (
-    f"{ALWAYS} (a policy that breaks neither, or takes no decision, keeps its promise)"
-)
-TAKEN = (
-    "among the decisions that are taken, one breaks a constraint or costs more than "
-    "certified"
-)
 #: What "risk" controls in place of a probability.
 MISS = "the worst miss of a promise, relative and capped at 1,"
 
@@ -31,12 +23,6 @@ _REFERENCES = {
     "risk": "Angelopoulos et al. (2024), Theorem 1",
     "given_decided": "Angelopoulos et al. (2025), fixed sequences from several starts",
 }
-_ALIKE = "The calibration contexts and outcomes and the new ones are "
-EXCHANGEABLE = f"{_ALIKE}exchangeable."
-INDEPENDENT = f"{_ALIKE}independent and identically distributed."
-RULE = "The decision rule stays as calibrated: model, problem, solver, fallback."
-UNSEEN = "They had no part in choosing model, loss, problem or grid."
-PROMISES = "The promises: every constraint holds, and the objective is as certified."
 ABSTAINS = (
     "on average over the calibration draw, those included at which nothing can be "
     "certified: among certificates issued the rate may be higher (give delta)"
@@ -55,7 +41,10 @@ def decision_certificate(
         level that is everywhere, and nothing is promised of it
     may_abstain : whether another draw of the same size may have nothing to certify
     """
-    delta, alpha = request.delta, request.alpha
+    delta, alpha, words = request.delta, request.alpha, request.wording
+    alike = (
+        "exchangeable" if delta is None else "independent and identically distributed"
+    )
     needed = _needed(request)
     method = "given_decided" if request.given_decided else request.method
     note = "" if not isinf(level) else _why_infinite(size, needed, request, acts)
@@ -67,12 +56,12 @@ def decision_certificate(
         sample_size=size,
         minimum_sample_size=needed,
         rank=None,
-        random="The calibration sample and the new outcome with its context.",
+        random=words.random,
         assumptions=(
-            EXCHANGEABLE if delta is None else INDEPENDENT,
-            UNSEEN,
-            RULE,
-            PROMISES,
+            f"{words.alike} {alike}.",
+            words.unseen,
+            words.rule,
+            words.promises,
         ),
         reference=_REFERENCES[method],
         note=note,
@@ -95,15 +84,18 @@ def _event(request: Request, acts: bool) -> str:
     if request.method == "risk":
         return MISS
     if request.given_decided:
-        return TAKEN
-    return ALWAYS if acts else EVENT
+        return request.wording.taken
+    return request.wording.always if acts else request.wording.event
 
 
-def about_decisions(at: OnGrid, acts: bool, may_abstain: bool) -> Calibrated:
+def about_decisions(
+    at: OnGrid, words: Wording, acts: bool, may_abstain: bool
+) -> Calibrated:
     """A guarantee's calibration, speaking of decisions: what is scored are envelopes.
 
     Parameters
     ----------
+    words : what is promised of what
     acts, may_abstain : as for `decision_certificate`
     """
 
@@ -112,9 +104,9 @@ def about_decisions(at: OnGrid, acts: bool, may_abstain: bool) -> Calibrated:
         return replace(
             certificate,
             guarantee=f"DecisionAware, {certificate.guarantee}",
-            assumptions=(*certificate.assumptions, RULE, PROMISES),
+            assumptions=(*certificate.assumptions, words.rule, words.promises),
             reference=f"Envelope scores of decisions; {certificate.reference}",
-            event=ALWAYS if acts else EVENT,
+            event=words.always if acts else words.event,
             holds=certificate.holds or (ABSTAINS if doubtful else ""),
             beta_law=False,
             groups=tuple((name, reworded(each)) for name, each in certificate.groups),
@@ -131,8 +123,11 @@ def with_sentence(certificate: Certificate, sentence: str) -> Certificate:
     return replace(certificate, assumptions=(*certificate.assumptions, sentence))
 
 
-def given_certificate(budgets: tuple[float, ...]) -> Certificate:
+def given_certificate(
+    budgets: tuple[float, ...], words: Wording = DECISIONS, owner: str = "Policy.at"
+) -> Certificate:
     """What budgets that were given, not calibrated, promise: nothing."""
+    level = words.level
     return Certificate(
         guarantee="Given",
         alpha=1.0,
@@ -143,39 +138,40 @@ def given_certificate(budgets: tuple[float, ...]) -> Certificate:
         rank=None,
         random="The new outcome with its context.",
         assumptions=("None: nothing is promised.",),
-        reference="Policy.at",
+        reference=owner,
         heuristic=True,
-        note="The budget was given, not calibrated. Calibrate the policy on data.",
+        note=f"The {level} was given, not calibrated. Calibrate it on data.",
         beta_law=False,
-        event=ALWAYS,
-        holds="as nothing is known of a budget that was given",
+        event=words.always,
+        holds=f"as nothing is known of a {level} that was given",
     )
 
 
 def _why_infinite(size: int, needed: int, request: Request, acts: bool) -> str:
+    level = request.wording.level
     if size < needed:
         return (
             f"{request.owner}(alpha={request.alpha:g}) needs at least {needed} "
-            f"calibration points for a finite budget, got {size}. Add calibration data "
-            "or raise alpha."
+            f"calibration points for a finite {level}, got {size}. Add calibration "
+            "data or raise alpha."
         )
     if request.given_decided:
         return (
             "Not certifiable: at no level are enough decisions taken and kept. Add "
             "calibration data, raise alpha or delta."
         )
-    if acts:
+    if acts and request.grid is None:
         return (
             "Not certifiable: the fallback violates too often, and at large budgets it "
             "is all that is left. Give a fallback that keeps the constraints, or a "
             "grid of budgets to choose from."
         )
-    if request.method == "envelope":
+    if request.method == "envelope" and request.wording is DECISIONS and not acts:
         return (
             "Not certifiable: too many outcomes lie outside sets that no budget "
             "enlarges, a set value or declared signs. Enlarge that set or raise alpha."
         )
     return (
-        "Not certifiable: decisions at the largest budget of the grid violate too "
-        "often. Give larger budgets, or raise alpha."
+        f"Not certifiable: decisions at the largest {level} of the grid violate too "
+        f"often. Give larger {level}s, or raise alpha."
     )

@@ -32,6 +32,14 @@ Ask = Callable[[Array, Rows], Flags]
 Enough = Callable[[Array, float], bool]
 
 
+class Stopped(Exception):
+    """No more decisions may be computed; what was seen at higher levels counts.
+
+    A level higher than necessary promises what a lower one does, so a search may end
+    early at any time, whatever made it end.
+    """
+
+
 def envelope_scores(
     scores: Array,
     levels: Iterable[float],
@@ -66,7 +74,8 @@ def envelope_scores(
 
     Returns
     -------
-    array of shape (N,) : scores below the last level looked at are that level
+    array of shape (N,) : scores below the last level looked at are that level; inf
+        where a search was stopped before any
 
     Examples
     --------
@@ -87,10 +96,14 @@ def envelope_scores(
         levels_there, rows_there = zip(*some, strict=True)
         at = np.repeat(np.array(levels_there, float), list(map(len, rows_there)))
         points = np.concatenate(rows_there)
-        bad = np.asarray(violates(at, points), dtype=bool) if points.size else points
+        try:
+            bad = violates(at, points) if points.size else np.zeros(0, dtype=bool)
+        except Stopped:
+            envelope[~above] = last
+            return envelope
         for level, rows in some:
             here, bad = bad[: len(rows)], bad[len(rows) :]
-            fresh = rows[here.astype(bool)]
+            fresh = rows[here]
             fresh = fresh[~above[fresh]]
             envelope[fresh], above[fresh] = last, True
             envelope[~above] = last = level
@@ -127,7 +140,11 @@ def pass_in_sequence(levels: Iterable[float], passes: Callable[[float], bool]) -
     """
     last = np.inf
     for level in levels:
-        if not passes(level):
+        try:
+            passed = passes(level)
+        except Stopped:
+            break
+        if not passed:
             break
         last = float(level)
     return last
@@ -148,7 +165,10 @@ def risk_level(
     """
     last = np.inf
     for level in levels:
-        worst = np.maximum(worst, losses(level))
+        try:
+            worst = np.maximum(worst, losses(level))
+        except Stopped:
+            break
         if (worst.sum() + 1) / (worst.size + 1) > alpha:
             break
         last = float(level)

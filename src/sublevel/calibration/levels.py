@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import asinh, ceil, isinf, log, sinh
+from math import asinh, ceil, isfinite, isinf, log, sinh
 
 import numpy as np
 import numpy.typing as npt
@@ -113,7 +113,91 @@ class Given:
         return min((level for level in self.levels if level >= value), default=value)
 
 
-Levels = Geometric | Signed | Given
+@dataclass(frozen=True, eq=False)
+class Everywhere:
+    """All levels there are, for rules that change at finitely many only.
+
+    Attributes
+    ----------
+    changes : every level at which the decision at some calibration context may change
+        Between them nothing happens, so to look there is to look everywhere: what is
+        read off owes nothing to them.
+    """
+
+    changes: Array
+
+    def downwards(self, scores: Array) -> Iterator[float]:
+        """The changes, from the first that covers all finite scores on."""
+        finite = scores[np.isfinite(scores)]
+        ordered = np.unique(self.changes)[::-1]
+        top = finite.max() if finite.size else ordered[0]
+        yield float(top)
+        yield from ordered[ordered < top].tolist()
+
+    def up(self, value: float) -> float:
+        """The value itself: every level was looked at."""
+        return value
+
+
+@dataclass(frozen=True)
+class Refined:
+    """A grid that owes nothing to data, with more levels where an answer is expected.
+
+    Attributes
+    ----------
+    inner : the grid
+    more : levels of other data than the calibration's, ascending
+    """
+
+    inner: Geometric | Signed
+    more: tuple[float, ...]
+
+    def downwards(self, scores: Array) -> Iterator[float]:
+        """As far as the grid goes, with the other levels in between."""
+        above = np.inf
+        for level in self.inner.downwards(scores):
+            between = [value for value in self.more if level < value < above]
+            # Nothing above the first level of the grid needs a look.
+            yield from reversed(between if isfinite(above) else [])
+            yield level
+            above = level
+
+    def up(self, value: float) -> float:
+        """The least level that is no less than a value."""
+        own = self.inner.up(value)
+        return min((level for level in self.more if value <= level < own), default=own)
+
+
+Levels = Geometric | Signed | Given | Everywhere | Refined
+
+#: How many levels are put where an answer is expected.
+MORE = 25
+
+
+def refine(levels: Levels, scores: Array | None, alpha: float) -> Levels:
+    """A grid with more levels among the largest scores of other data.
+
+    Outcomes leave their sets with probability alpha at about the 1 - alpha quantile of
+    the scores. There a step of the grid decides who is better, sets or decisions.
+
+    Parameters
+    ----------
+    scores : of data that are not calibrated on, or None
+    alpha : violation level
+
+    Examples
+    --------
+    >>> grid = refine(Geometric(2.0), np.arange(1.0, 11.0), alpha=0.2)
+    >>> grid.up(4.1), grid.up(9.0), grid.up(10.5)
+    (6.4, 9.1, 16.0)
+    """
+    if scores is None or not isinstance(levels, Geometric | Signed):
+        return levels
+    finite = scores[np.isfinite(scores)]
+    if not finite.size:
+        return levels
+    shares = np.linspace(max(0.0, 1 - 2 * alpha), 1.0, MORE)
+    return Refined(levels, tuple(np.unique(np.quantile(finite, shares)).tolist()))
 
 
 def _least_from(value: float, start: int, level: Callable[[int], float]) -> float:
@@ -124,6 +208,23 @@ def _least_from(value: float, start: int, level: Callable[[int], float]) -> floa
     while level(at - 1) >= value:
         at -= 1
     return level(at)
+
+
+def given_levels(owner: str, name: str, values: npt.ArrayLike) -> Given:
+    """Levels the user chose, each once.
+
+    Examples
+    --------
+    >>> given_levels("calibrate", "grid", [2.0, 1.0, 2.0])
+    Given(levels=(1.0, 2.0))
+    """
+    levels = as_numbers(owner, name, values)
+    if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all():
+        raise InvalidParameter(
+            f"{owner}({name}=...) must be a non-empty list of finite numbers, got "
+            f"{briefly(values)}."
+        )
+    return Given(tuple(np.unique(levels).tolist()))
 
 
 def as_levels(
@@ -147,10 +248,4 @@ def as_levels(
     """
     if grid is None:
         return Signed(unit=unit) if signed else Geometric()
-    levels = as_numbers(owner, "grid", grid)
-    if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all():
-        raise InvalidParameter(
-            f"{owner}(grid=...) must be a non-empty list of finite budgets, got "
-            f"{briefly(grid)}."
-        )
-    return Given(tuple(np.unique(levels).tolist()))
+    return given_levels(owner, "grid", grid)

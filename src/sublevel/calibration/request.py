@@ -10,6 +10,7 @@ from ..checks import briefly, require_bool, require_level
 from ..errors import InvalidParameter
 from ..guarantees import PAC, CrossFitting, Guarantee, Marginal, get
 from ..guarantees.faces import takes_components
+from .wording import DECISIONS, Wording
 
 METHODS = ("envelope", "learn-then-test", "risk")
 #: Confidence deficit of tests in sequence where none is given.
@@ -32,6 +33,7 @@ class Request:
         delta; everything else, a class derived from these included, is asked itself
     delta : confidence deficit of a plain promise, where it has one
     order : how many points may lie above the level, for tests and for sizes
+    wording : what is promised of what
     """
 
     owner: str
@@ -43,6 +45,7 @@ class Request:
     is_plain: bool
     delta: float | None
     order: Marginal | PAC
+    wording: Wording
 
 
 def read_request(
@@ -54,6 +57,7 @@ def read_request(
     grid: npt.ArrayLike | None = None,
     given_decided: bool = False,
     fallback: bool = False,
+    wording: Wording = DECISIONS,
 ) -> Request:
     """A request that makes sense, or one sentence why it does not."""
     require_level(owner, alpha=alpha)
@@ -108,6 +112,5 @@ def read_request(
     if isinstance(promise, PAC):
         deficit = promise.delta
     order = Marginal() if deficit is None else PAC(deficit)
-    return Request(
-        owner, alpha, promise, method, grid, given_decided, plain, deficit, order
-    )
+    asked = (owner, alpha, promise, method, grid, given_decided)
+    return Request(*asked, plain, deficit, order, wording)

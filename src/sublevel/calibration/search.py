@@ -67,11 +67,19 @@ class Points(Protocol):
         """Whether something is done where there is no decision."""
 
     @property
+    def has_sets(self) -> bool:
+        """Whether decisions are robust over sets that grow with the level.
+
+        Then no decision violates from an outcome's score on, and levels above a grid
+        may be the answer. Of other rules nothing is assumed: scores are inf.
+        """
+
+    @property
     def wave(self) -> int:
         """How many decisions are best asked for at once."""
 
     def look(self, levels: Array, rows: Rows) -> Looks:
-        """What decisions do at levels (k,), each of one point (k,)."""
+        """What decisions do at levels (k,), each of one point (k,); or `Stopped`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +133,7 @@ class Search:
             enough,
             self.safe,
             self.lost,
-            not points.has_fallback,
+            points.has_sets and not points.has_fallback,
             points.wave,
         )
 
@@ -144,7 +152,9 @@ class Search:
             calibration = promise.calibrate(scores, alpha, X)
         floor = float(scores.min())
         at = OnGrid(calibration, self.levels, floor, calibration.certificate)
-        return about_decisions(at, self.points.has_fallback, self.may_abstain)
+        return about_decisions(
+            at, request.wording, self.points.has_fallback, self.may_abstain
+        )
 
     def _level(self, request: Request, scouts: int) -> float:
         if request.given_decided:

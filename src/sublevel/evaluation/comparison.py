@@ -12,7 +12,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import cvxpy as cp
 import numpy as np
@@ -40,12 +40,26 @@ Outcome: TypeAlias = "Table | Mapping[Any, Any]"
 
 
 class Decider(Protocol):
-    """What decides, and is evaluated: a policy, or a baseline."""
+    """What decides, and is evaluated: a policy, a baseline, or a rule."""
+
+    def decide(self, X: Any, /) -> Any: ...
+    def evaluate(self, X: Any, Y: Any, /, n_jobs: int | None = None) -> Evaluation: ...
+
+
+@runtime_checkable
+class HasProblem(Protocol):
+    """A decider with a CVXPY model, whose objective says which way is better."""
 
     @property
     def problem(self) -> Any: ...
-    def decide(self, X: Any, /) -> Any: ...
-    def evaluate(self, X: Any, Y: Any, /, n_jobs: int | None = None) -> Evaluation: ...
+
+
+@runtime_checkable
+class HasSense(Protocol):
+    """A decider without one: 1.0 where its costs are minimised, -1.0 for rewards."""
+
+    @property
+    def sense(self) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +190,8 @@ def evaluate(
     Parameters
     ----------
     policies : dict from names to policies
-        Anything `RobustProblem.compile` returns, or of `sl.baselines`; all of one
-        model.
+        Anything `RobustProblem.compile` returns, or of `sl.baselines`, all of one
+        model; and rules of `sl.calibrate_rule`, whose `cost` is what is compared.
     X, Y : contexts and outcomes that played no part in training or calibration
     n_jobs : int, optional
         Workers for the solves.
@@ -226,12 +240,23 @@ def evaluate(
 
 
 def _sense(policies: Mapping[str, Decider]) -> float:
-    kinds = {type(policy.problem.objective) for policy in policies.values()}
-    if len(kinds) != 1:
+    senses = {_sense_of(policy) for policy in policies.values()}
+    if len(senses) != 1:
         raise InvalidParameter(
             "evaluate(policies=...) must all minimise or all maximise, got both."
         )
-    return 1.0 if kinds == {cp.Minimize} else -1.0
+    return senses.pop()
+
+
+def _sense_of(policy: Decider) -> float:
+    if isinstance(policy, HasProblem):
+        return 1.0 if isinstance(policy.problem.objective, cp.Minimize) else -1.0
+    if isinstance(policy, HasSense):
+        return policy.sense
+    raise InvalidParameter(
+        "evaluate(policies=...) must each have a problem, or a sense, 1.0 where costs "
+        f"are minimised and -1.0 for rewards, got {type(policy).__name__}."
+    )
 
 
 class _Timed:

@@ -24,7 +24,7 @@ from ..predictions import (
 )
 from ..tables import html_table
 from .batch import Batch, UnionBatch
-from .fitting import ready, require_crossable, score_crossed, train
+from .fitting import ready, require_crossable, score_crossed, some_rows, train
 from .marks import Hashes, mark_rows, refuse_seen
 from .scorer import (
     Scored,
@@ -119,6 +119,8 @@ class LossSet(ModelWrapper):
     _scorers: tuple[Scorer, ...] = ()
     _seen: Hashes | None = None
     _calibrated: Hashes | None = None
+    #: Some of the rows it was trained on.
+    _sample: tuple[Any, Any] | None = None
 
     def __init__(self, model: object, loss: LossLike = "squared") -> None:
         self.model = model
@@ -143,6 +145,7 @@ class LossSet(ModelWrapper):
         for name in CALIBRATED:
             self.__dict__.pop(name, None)
         self._trained, self._seen = trained, mark_rows(X, y) if used else None
+        self._sample = some_rows(X, y) if used else None
         self.model_, self.loss_ = trained.model, trained.loss
         copy_description(self, self.model_)
         return self
@@ -186,6 +189,16 @@ class LossSet(ModelWrapper):
     def scores(self, X: Table, Y: Table) -> Array:
         """Loss of each outcome given the model's prediction, shape (n,)."""
         return self._scorer().score(X, Y, "LossSet.scores")
+
+    def training_scores(self) -> Array | None:
+        """Loss of some of the rows `fit` learned from, at most 500; None without any.
+
+        The model has seen their outcomes, so they are smaller than those of others:
+        good enough to say of what size losses are.
+        """
+        if self._sample is None:
+            return None
+        return self.scores(*self._sample)
 
     def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> Batch:
         """The uncertainty set at every row of X, as a sequence of set values.

@@ -46,6 +46,9 @@ from ..predictions import (
 )
 from .scorer import Scored, Scorer, require_as_many_rows
 
+#: Rows of training data that are kept, to know of what size losses are.
+MOST_KEPT = 500
+
 #: How estimators of one output word their refusal of several.
 _ONE_OUTPUT = re.compile(r"\by\b.*\b(1d|1-?dim\w*|one-?dim\w*)\b", re.IGNORECASE)
 
@@ -95,6 +98,16 @@ def _first(model: Model, X: Table, needs: Needs) -> AnyPrediction | None:
     except InvalidParameter:
         raise
     except Exception:
+        return None
+
+
+def some_rows(X: Table, Y: Table) -> tuple[Any, Any] | None:
+    """Some of the rows, from all over; None of what has no rows to take."""
+    last = count_rows(Y) - 1
+    rows = np.unique(np.linspace(0, last, MOST_KEPT).astype(int))
+    try:
+        return take_rows(X, rows), take_rows(Y, rows)
+    except (TypeError, ValueError, IndexError):
         return None
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
+from ..checks import Array
 from ..guarantees import Certificate
 from ..losses import Loss
 from .batch import Batch
@@ -104,6 +105,14 @@ def budget_of(source: object) -> float | Mapping[Hashable, float] | None:
     """
     budget: float | Mapping[Hashable, float] | None = getattr(source, "budget_", None)
     return budget
+
+
+@runtime_checkable
+class RemembersTraining(Protocol):
+    """A source that can tell how large losses were where it was trained."""
+
+    def training_scores(self) -> Array | None:
+        """Losses of some rows it was trained on, shape (n,); None without any."""
 
 
 @runtime_checkable

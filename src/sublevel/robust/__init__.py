@@ -12,6 +12,7 @@ from .model.oracle import Oracle
 from .model.reaction import Reaction
 from .model.uncertain import Uncertain
 from .policy import Policy
+from .policy_steps import PolicyStep
 from .problem import RobustProblem
 from .solve.cuts.cuts import Cuts
 
@@ -28,6 +29,7 @@ __all__ = [
     "LargestBudget",
     "Oracle",
     "Policy",
+    "PolicyStep",
     "ProgramData",
     "Reaction",
     "RobustProblem",

@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..calibration.envelope import Rows
-from ..calibration.levels import as_levels
+from ..calibration.levels import Everywhere, as_levels, refine
 from ..calibration.search import Looks, Search
 from ..checks import Array
 from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
-from ..loss_set.source import budget_of
+from ..loss_set.source import RemembersTraining, budget_of
 from .contexts import GivenSets
 from .evaluating import realised
 from .fallback import fall_back
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 #: Decisions of a compiled policy computed at once in a calibration: enough to share the
 #: work, few enough not to compute many that turn out not to matter.
 WAVE = 200
+#: Levels at which decisions change, of all points, that are looked at one by one.
+MOST_CHANGES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,7 @@ class PolicyPoints:
     scores : the level from which on each outcome is in its sets, shape (N,)
     fallback_miss : relative miss of the fallback at each point, -inf if there is none
     has_fallback : whether something is done where there is no decision
+    taken : what decisions did, by point and number of its last change of sets
     """
 
     policy: Policy
@@ -60,6 +64,10 @@ class PolicyPoints:
     scores: Array = field(init=False)
     fallback_miss: Array = field(init=False)
     has_fallback: bool = field(init=False)
+    taken: dict[tuple[int, int], tuple[float, bool]] = field(default_factory=dict)
+
+    #: A decision is robust over its set.
+    has_sets: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         scores = np.stack(self.labelled.scores("Policy.calibrate"))
@@ -76,12 +84,37 @@ class PolicyPoints:
             has_fallback=self.fallback is not None,
         )
 
-    def search(self, grid: npt.ArrayLike | None, owner: str) -> Search:
-        """A search among the levels of a grid."""
+    @cached_property
+    def changes(self) -> Array | None:
+        """Levels at which the decision at each point may change, ascending: (N, k)."""
+        return self.labelled.changes(self.units)
+
+    def search(
+        self,
+        grid: npt.ArrayLike | None,
+        owner: str,
+        starts: bool = False,
+        alpha: float | None = None,
+    ) -> Search:
+        """A search among the levels of a grid.
+
+        Parameters
+        ----------
+        grid : levels to try, or None for all there are
+        starts : whether a search begins at several levels, which must be fixed without
+            the contexts that are counted
+        alpha : the violation level, where there is one only
+        """
+        changes = self.changes
+        finite = changes is not None and changes.size <= MOST_CHANGES
+        if finite and changes is not None and grid is None and not starts:
+            return Search(self, Everywhere(changes), True)
         labelled = self.labelled
         if grid is None and labelled.unit_is_open:
             self._warn_if_coarse(owner)
         levels = as_levels(grid, labelled.signed, owner, labelled.level_unit)
+        if alpha is not None and self.policy.one_by_one is not None:
+            levels = refine(levels, self._training_scores(), alpha)
         return Search(self, levels, grid is None)
 
     def _warn_if_coarse(self, owner: str) -> None:
@@ -97,8 +130,39 @@ class PolicyPoints:
                 stacklevel=4,
             )
 
+    def _training_scores(self) -> Array | None:
+        """Losses of rows the only LossSet was trained on; None if there are none."""
+        sources = [key.predicted for key in self.labelled.keys]
+        given = [source for source in sources if source is not None]
+        if len(given) != 1 or not isinstance(given[0], RemembersTraining):
+            return None
+        return given[0].training_scores()
+
     def look(self, levels: Array, rows: Rows) -> Looks:
-        """What decisions do at levels (k,), each of one point (k,)."""
+        """What decisions do at levels (k,), each of one point (k,).
+
+        Where sets change at some levels only, decisions in between are those at the
+        last change, and are computed once.
+        """
+        changes = self.changes
+        if changes is None:
+            return self._take(levels, rows)
+        # Below the least cost the likeliest labels are left.
+        last = np.maximum(np.sum(changes[rows] <= levels[:, None], axis=1) - 1, 0)
+        places = list(zip(rows.tolist(), last.tolist(), strict=True))
+        missing = sorted(set(places) - set(self.taken))
+        if missing:
+            at = np.array(missing)
+            looks = self._take(changes[at[:, 0], at[:, 1]], at[:, 0])
+            pairs = zip(looks.miss.tolist(), looks.decided.tolist(), strict=True)
+            self.taken.update(zip(missing, pairs, strict=True))
+        each = [self.taken[place] for place in places]
+        return Looks(
+            np.array([miss for miss, _ in each]),
+            np.array([decided for _, decided in each], dtype=bool),
+        )
+
+    def _take(self, levels: Array, rows: Rows) -> Looks:
         batches: list[Batch | None] = []
         for batch, unit in zip(self.labelled.batches, self.units, strict=True):
             batches.append(

@@ -12,11 +12,11 @@ from ..checks import Array, briefly, is_whole
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..loss_set.batch import Batch
+from ..parallel import count_workers, each
+from ..progress import Bar
 from .decisions import DecisionArrays, Layout
 from .judge.ruler import has_failed
 from .keys import UncertainKey
-from .parallel import count_workers, each
-from .progress import Bar
 from .solve.chunk import ChunkTask
 
 _LOG = logging.getLogger(__name__)

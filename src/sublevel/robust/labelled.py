@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..checks import Array, as_matrix
 from ..errors import InvalidParameter
 from ..loss_set.batch import Batch
 from ..loss_set.marks import Hashes, mark_rows, refuse_seen
+from ..losses.labels import LabelLoss
 from ..predictions import (
     AnyPrediction,
     JointPrediction,
@@ -24,6 +26,9 @@ from ..predictions import (
 from ..sets import UncertaintySet
 from .keys import UncertainKey
 from .model.uncertain import Uncertain
+
+#: Combinations of labels that are listed.
+MOST_COMBINATIONS = 4096
 
 #: Outcomes: of the only key, or of each by name.
 Outcome: TypeAlias = "Table | Mapping[Any, Any]"
@@ -69,6 +74,28 @@ class LabelledContexts:
             outside |= ~np.isfinite(vectors).all(axis=1)
             scores.append(np.where(outside, np.inf, score))
         return scores
+
+    def changes(self, units: Sequence[float]) -> Array | None:
+        """Levels at which the sets of each context change, ascending: (N, k).
+
+        None where sets change all the time. Those of labels hold one more combination
+        at each of its costs; a set value never changes.
+
+        Parameters
+        ----------
+        units : for each key the budget that level 1 stands for
+        """
+        costs = []
+        for batch, unit in zip(self.batches, units, strict=True):
+            if batch is None:
+                continue
+            each = _label_costs(batch)
+            if each is None:
+                return None
+            costs.append(each / unit)
+        if not costs:
+            return None
+        return np.sort(np.concatenate(costs, axis=1), axis=1)
 
     @property
     def signed(self) -> bool:
@@ -195,6 +222,20 @@ def _members(key: UncertainKey, vectors: Array, owner: str) -> npt.NDArray[np.bo
             "and its oracle cannot tell. Give sl.robust.Oracle(..., contains=...)."
         )
     return np.asarray(contains(vectors), dtype=bool)
+
+
+def _label_costs(batch: Batch) -> Array | None:
+    """Costs of all combinations of labels, (N, k); None if outcomes are no labels."""
+    part = batch.parts[0]
+    if len(batch.parts) > 1 or not isinstance(part.loss, LabelLoss):
+        return None
+    costs = part.loss.costs(part.prediction)
+    if prod(block.shape[1] for block in costs) > MOST_COMBINATIONS:
+        return None
+    every = np.zeros((len(costs[0]), 1))
+    for block in costs:
+        every = (every[:, :, None] + block[:, None, :]).reshape(len(every), -1)
+    return every
 
 
 def _narrow(prediction: AnyPrediction) -> AnyPrediction:

@@ -19,23 +19,23 @@ from ..calibration.certificates import (
     given_certificate,
     with_sentence,
 )
-from ..calibration.request import read_request
-from ..calibration.search import Search
-from ..checks import (
-    Array,
-    as_numbers,
-    briefly,
-    is_number,
-    require_bool,
-    require_level,
+from ..calibration.frontier import (
+    ALPHAS,
+    as_alphas,
+    envelope_for,
+    marginal_levels,
 )
+from ..calibration.request import read_request
+from ..checks import Array, is_number, require_bool
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
-from ..guarantees import Calibrated, Calibration, Certificate, Guarantee, Marginal
+from ..guarantees import Calibrated, Calibration, Certificate, Guarantee
 from ..loss_set.marks import Hashes, count_seen
 from ..losses import Loss
 from ..predictions import Table, index_of
+from ..progress import Bar
+from ..rules.behaviour import Decide, Violates
 from ..sets import UncertaintySet
 from ..tables import html_table
 from .calibration_points import WAVE, PolicyPoints, level_units
@@ -51,8 +51,8 @@ from .files.policy_file import write_file
 from .judge.ruler import IN_WORDS
 from .keys import UncertainKey, promise_of
 from .labelled import Outcome, fold_marks, label, outcomes_of_key
+from .policy_steps import PolicySteps
 from .probes import Probes, Riders, probe, some_of
-from .progress import Bar
 from .recognition import Recognition, recognise
 from .solve.cuts.cuts import Cuts
 from .solve.engine import Engine
@@ -62,9 +62,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .problem import RobustProblem
-
-#: Violation levels of a frontier where none are given.
-ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,8 +334,10 @@ class Policy:
             Weighted(density_ratio) for contexts that have shifted. All but the first
             two go without a fallback.
         grid : array of budgets to try, optional
-            Must not depend on X and Y. By default all powers of 1.05. Of several
-            LossSets: factors of the budgets they were calibrated to, on other data.
+            Must not depend on X and Y. By default all powers of 1.05, with more levels
+            among the losses of training data where contexts are decided one by one;
+            and for labels every level there is. Of several LossSets: factors of the
+            budgets they were calibrated to, on other data.
         method : "envelope", "learn-then-test" or "risk"
             Learn-then-Test needs delta (0.05 if not given). "risk" bounds the expected
             size of the worst miss, relative and capped at 1, in place of a probability.
@@ -365,7 +364,7 @@ class Policy:
             fallback is not None,
         )
         points = self._points(X, Y, owner, fallback, n_jobs)
-        search = points.search(request.grid, owner)
+        search = points.search(request.grid, owner, request.given_decided, alpha)
         calibration = search.calibrate(request, X)
         points.warn_of_failures(owner)
         vars(self).update(self._as_settled(self._at_level(points, calibration, X, Y)))
@@ -416,6 +415,28 @@ class Policy:
             keys.append(key.with_source(AtLevel(source, 1.0, level, certificate)))
         every = tuple(budgets[name] for name in names)
         return self._settling(Settled(tuple(keys), every, self._fallback, certificate))
+
+    def as_rule(self) -> tuple[Decide, Violates]:
+        """The policy as two functions, those that `sl.calibrate_rule` calls.
+
+        Calibrated as any other rule is, it gets the level that `calibrate` gives it on
+        the same grid. Useful where the policy is a part of something larger: a rolling
+        loop (`sl.run_episode`), a fallback of one's own, a simulator. Where contexts
+        are decided one by one, calls share a CVXPY model: several workers must then be
+        processes, `joblib.parallel_config(backend="loky")`.
+
+        Returns
+        -------
+        decide : function of (x, level)
+            A `PolicyStep`, the decision at one context, a row of X; None if there is
+            none. Of several LossSets the level is a factor of the budgets they were
+            calibrated to.
+        violates : function of (step, y)
+            The largest miss of a promise at an outcome, a row of Y, relative: above 0
+            it is a violation.
+        """
+        steps = PolicySteps(self, level_units(self.problem.keys))
+        return steps.decide, steps.violates
 
     def _points(
         self,
@@ -619,13 +640,22 @@ class Policy:
         """
         import pandas as pd
 
-        owner, levels = "Policy.frontier", _alphas(alphas)
+        owner = "Policy.frontier"
+        levels = as_alphas(owner, alphas)
         points = self._points(X_cal, Y_cal, owner, self._fallback, n_jobs)
         search = points.search(grid, owner)
         labelled = label(self.problem.keys, X_test, Y_test, owner)
         best = clairvoyant(self.problem, labelled.outcomes, n_jobs)
+        of_both = {
+            "decisions": marginal_levels(envelope_for(search, levels), levels),
+            "sets": marginal_levels(points.scores, levels),
+        }
         rows = []
-        for name, alpha, level in _levels_of(search, levels):
+        for name, alpha, level in (
+            (name, *pair)
+            for name, each in of_both.items()
+            for pair in zip(levels, each, strict=True)
+        ):
             request = read_request(owner, alpha, "marginal", grid=grid)
             certificate = decision_certificate(
                 level, request, search.size, points.has_fallback, search.may_abstain
@@ -735,32 +765,3 @@ def _budgets(budget: Any, names: list[str]) -> dict[str, float]:
 
 def _is_number(value: object) -> bool:
     return is_number(value) and value == value
-
-
-def _levels_of(search: Search, alphas: list[float]) -> list[tuple[str, float, float]]:
-    """(calibration, alpha, level): of decisions, then of sets."""
-    size = search.size
-    ranks = [Marginal().rank(size, alpha) for alpha in alphas]
-    allowed = [-1 if rank is None else size - rank for rank in ranks]
-    most = max(allowed)
-    # One search for all: the largest level needs the lowest budget.
-    envelope = search.envelope(lambda e, floor: int(np.sum(e > floor)) > most)
-    levels = []
-    for name, scores in (("decisions", envelope), ("sets", search.points.scores)):
-        ordered = np.append(np.sort(scores), np.inf)
-        for alpha, beyond in zip(alphas, allowed, strict=True):
-            level = float(ordered[size - beyond - 1] if beyond >= 0 else np.inf)
-            levels.append((name, alpha, level))
-    return levels
-
-
-def _alphas(alphas: npt.ArrayLike) -> list[float]:
-    owner = "Policy.frontier"
-    levels = np.atleast_1d(as_numbers(owner, "alphas", alphas))
-    if levels.ndim != 1 or not levels.size:
-        raise InvalidParameter(
-            f"{owner}(alphas=...) must be a list of levels, got {briefly(alphas)}."
-        )
-    for alpha in levels.tolist():
-        require_level(owner, alphas=alpha)
-    return sorted(set(levels.tolist()))

@@ -25,6 +25,7 @@ class TableRule:
     fallback_miss: np.ndarray = None
     wave: int = 1
     asked: list = field(default_factory=list)
+    has_sets: bool = True
 
     def __post_init__(self):
         if self.fallback_miss is None:

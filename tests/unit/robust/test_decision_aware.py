@@ -436,7 +436,7 @@ def test_training_data_are_refused():
         ({"delta": 0.0}, "strictly between 0 and 1"),
         ({"method": "guess"}, "must be one of"),
         ({"method": "risk", "delta": 0.1}, "takes no delta"),
-        ({"grid": []}, "non-empty list of finite budgets"),
+        ({"grid": []}, "non-empty list of finite numbers"),
         ({"fallback": {"w": [0.5]}}, "of shape"),
         ({"fallback": {"v": 1.0}}, "a value for each variable"),
         ({"fallback": [0.5, 0.5]}, "must be a dict"),

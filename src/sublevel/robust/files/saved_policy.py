@@ -18,6 +18,7 @@ from ...loss_set.batch import Batch
 from ...loss_set.source import PredictsSets
 from ...losses import Loss
 from ...predictions import Table, as_model, index_of, predict
+from ...progress import Bar
 from ...tables import html_table
 from ..contexts import (
     Contexts,
@@ -29,7 +30,6 @@ from ..deciding import decide_chunks, require_chunk
 from ..decisions import Decisions, Promise, in_short
 from ..fallback import fall_back
 from ..keys import UncertainKey, promise_of
-from ..progress import Bar
 from ..sources import AtLevel
 from .layout import Contents, SavedKey, from_layout
 from .policy_file import FilePath, read_file, refused

@@ -8,8 +8,8 @@ import joblib
 import numpy as np
 import pytest
 
+from sublevel.parallel import each
 from sublevel.robust.decisions import DecisionArrays
-from sublevel.robust.parallel import each
 
 from .given import calibrated, contexts, portfolio
 

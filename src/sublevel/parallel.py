@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-from ..checks import briefly, is_number, is_whole
-from ..errors import InvalidParameter
+from .checks import briefly, is_number, is_whole
+from .errors import InvalidParameter
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def count_workers(n_jobs: int | None) -> int | None:
     return n_jobs
 
 
-def each(jobs: Jobs, count: int, workers: int | None) -> Iterator[Any]:
+def each(jobs: Jobs, count: int, workers: int | None) -> Generator[Any, None, None]:
     """Results in order. Jobs are made as workers become free, not before.
 
     Threads unless `joblib.parallel_config` names another backend: a solver's time is

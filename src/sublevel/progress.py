@@ -15,20 +15,21 @@ class Bar:
 
     Parameters
     ----------
-    total : number of contexts
+    total : how many there are
+    unit : what is counted
     """
 
-    def __init__(self, total: int) -> None:
-        self.total, self.done = total, 0
+    def __init__(self, total: int, unit: str = "contexts") -> None:
+        self.total, self.done, self.unit = total, 0, unit
         self.begun, self.drawn = time.monotonic(), -PAUSE
 
     def __enter__(self) -> Bar:
         self._draw()
         return self
 
-    def advance(self, contexts: int) -> None:
-        """So many more contexts are decided."""
-        self.done += contexts
+    def advance(self, more: int) -> None:
+        """So many more are done."""
+        self.done += more
         passed = time.monotonic() - self.begun
         if passed - self.drawn >= PAUSE or self.done == self.total:
             self._draw()
@@ -48,7 +49,7 @@ class Bar:
                 if self.done < self.total
                 else (f" in {self.drawn:.1f} s")
             )
-        line = f"[{filled:<20}] {self.done}/{self.total} contexts{left}"
+        line = f"[{filled:<20}] {self.done}/{self.total} {self.unit}{left}"
         # Blanks wipe what a longer line left behind.
         sys.stderr.write(f"\r{line:<70}")
         sys.stderr.flush()

@@ -1,0 +1,220 @@
+"""Rule: anyone's decision rule at a level that was calibrated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..calibration.certificates import given_certificate
+from ..calibration.frontier import (
+    ALPHAS,
+    as_alphas,
+    envelope_for,
+    marginal_levels,
+)
+from ..calibration.wording import Wording
+from ..checks import Array, briefly, is_number
+from ..errors import InvalidParameter
+from ..evaluation.evaluation import Evaluation
+from ..guarantees import Calibrated, Calibration, Certificate
+from ..parallel import count_workers, each
+from ..tables import html_table
+from .behaviour import Action, Behaviour
+from .decisions import RuleDecisions
+from .points import RulePoints
+from .rows import count, require_pairs, row_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rule:
+    """A decision rule of any kind, at its certified level; made by `calibrate_rule`.
+
+    Attributes
+    ----------
+    behaviour : how it decides, what counts as a violation, and the fallback
+    calibration : its level at any context
+    points : the rule at its calibration points
+    wording : what is promised of what
+    cost : function of a decision and its outcome, or None
+    sense : 1.0 where costs are minimised, -1.0 where rewards are maximised
+
+    Examples
+    --------
+    >>> import numpy as np, sublevel as sl
+    >>> rng = np.random.default_rng(0)
+    >>> forecast = rng.uniform(5, 10, size=200)
+    >>> demand = forecast + rng.normal(size=200)
+    >>> rule = sl.calibrate_rule(
+    ...     decide=lambda forecast, margin: forecast + margin,
+    ...     violates=lambda stock, demand: demand > stock,
+    ...     X=forecast,
+    ...     Y=demand,
+    ...     alpha=0.1,
+    ...     levels=np.linspace(0, 4, 41),
+    ... )
+    >>> rule
+    Rule(level 1.3; promise alpha 0.1; points 200)
+    >>> [round(stock, 1) for stock in rule([5.0, 6.0])]
+    [6.3, 7.3]
+    """
+
+    behaviour: Behaviour
+    calibration: Calibrated
+    points: RulePoints
+    wording: Wording
+    cost: Callable[[Any, Any], float] | None = None
+    sense: float = 1.0
+
+    @property
+    def level_(self) -> float | dict[Hashable, float]:
+        """The certified level, or one for each group; inf where there is none."""
+        level = self.calibration.budget
+        return float(level) if is_number(level) else dict(level)  # type: ignore[arg-type]
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What is promised of decisions."""
+        return self.calibration.certificate
+
+    def __call__(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+        """The decision at every row of X, as `decide`."""
+        return self.decide(X, n_jobs)
+
+    def decide(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+        """The decision at every row of X, at the level certified there.
+
+        A context at which the rule takes no decision, or fails, is a status.
+
+        Parameters
+        ----------
+        X : n contexts: rows of an array or a DataFrame, or a list of anything
+        n_jobs : workers, as in joblib: threads by default
+        """
+        n = count(X)
+        levels = np.asarray(self.calibration.at(X, n), dtype=float)
+
+        def job(k: int) -> tuple[Callable[..., Action], tuple[Any, float]]:
+            return self.behaviour.act, (row_of(X, k), float(levels[k]))
+
+        actions = tuple(each(job, n, count_workers(n_jobs)))
+        return RuleDecisions(actions, levels, self.certificate_)
+
+    def at(self, level: float) -> Rule:
+        """The same rule at a given level; nothing is promised of its decisions."""
+        if not (is_number(level) and level == level):
+            raise InvalidParameter(
+                f"Rule.at(level) must be a number, got {briefly(level)}."
+            )
+        certificate = given_certificate((float(level),), self.wording, "Rule.at")
+        return replace(self, calibration=Calibration(float(level), certificate))
+
+    def evaluate(self, X: Any, Y: Any, n_jobs: int | None = None) -> Evaluation:
+        """What the rule's decisions are worth at outcomes that had no part in it.
+
+        Violations, with an exact interval, and the cost realised, where the rule has a
+        `cost`. It certifies no cost, and nothing is known of the best one: those are
+        nan.
+
+        Parameters
+        ----------
+        X, Y : n contexts and their outcomes
+        n_jobs : workers for the decisions
+        """
+        n = require_pairs("Rule.evaluate", X, Y)
+        decisions = self.decide(X, n_jobs)
+        outcomes = [row_of(Y, k) for k in range(n)]
+        looks = [
+            self.behaviour.judge(action, outcome)
+            for action, outcome in zip(decisions.actions, outcomes, strict=True)
+        ]
+        nothing = np.full(n, np.nan)
+        return Evaluation(
+            decisions.status,
+            np.array([look.decided for look in looks], dtype=bool),
+            np.array([look.miss > 0 for look in looks], dtype=bool),
+            nothing,
+            self._costs(decisions, outcomes),
+            nothing,
+        )
+
+    def frontier(
+        self,
+        X_test: Any = None,
+        Y_test: Any = None,
+        alphas: npt.ArrayLike = ALPHAS,
+        n_jobs: int | None = None,
+    ) -> pd.DataFrame:
+        """What each violation level costs: the rule at the level certified for it.
+
+        From the calibration data it already has. Levels below its own may ask for
+        decisions that were not computed yet, within the limits of the calibration.
+        Choosing alpha by looking at the table is choosing with these data: calibrate
+        once more, on fresh ones, at the level chosen.
+
+        Parameters
+        ----------
+        X_test, Y_test : other data, to look at each level; without them the table has
+            levels only
+        alphas : violation levels, each strictly between 0 and 1
+        n_jobs : workers for the decisions on test data
+
+        Returns
+        -------
+        DataFrame
+            One row a violation level: `alpha`, `level` (inf where it cannot be
+            certified), and on test data the mean cost `realised`, `violation` and its
+            exact 95 % interval, `low` to `high`, and the share `decided`.
+        """
+        import pandas as pd
+
+        wanted = as_alphas("Rule.frontier", alphas)
+        levels = marginal_levels(envelope_for(self.points.search(), wanted), wanted)
+        rows = []
+        for alpha, level in zip(wanted, levels, strict=True):
+            row = {"alpha": alpha, "level": level}
+            if X_test is not None:
+                seen = self.at(level).evaluate(X_test, Y_test, n_jobs)
+                low, high = seen.interval
+                row |= {"realised": seen.to_pandas()["realised"]}
+                row |= {"violation": seen.violation, "low": low, "high": high}
+                row |= {"decided": seen.share_decided}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def _costs(self, decisions: RuleDecisions, outcomes: list[Any]) -> Array:
+        costs = np.full(len(outcomes), np.nan)
+        if self.cost is None:
+            return costs
+        for k, (action, outcome) in enumerate(
+            zip(decisions.actions, outcomes, strict=True)
+        ):
+            if action.acts:
+                costs[k] = self.cost(action.decision, outcome)
+        return costs
+
+    def __repr__(self) -> str:
+        return f"Rule({'; '.join(f'{n} {v}' for n, v in self._facts())})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Rule", self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        promise, level = self.certificate_, self.level_
+        sure = (
+            ""
+            if promise.confidence is None
+            else f" with confidence {promise.confidence:g}"
+        )
+        shown = f"{level:.6g}" if isinstance(level, float) else f"{level}"
+        return [
+            ("level", shown),
+            ("promise", f"alpha {promise.alpha:g}{sure}"),
+            ("points", f"{promise.sample_size}"),
+        ]
