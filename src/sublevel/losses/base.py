@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_numbers, briefly
+from ..conic.program import Indices
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall
@@ -232,6 +233,14 @@ class Loss(ABC):
     ) -> Epigraph:
         """`conjugate` of the loss less its floor; the same where the floor is 0."""
         return self.conjugate(slope, multiplier, prediction)
+
+    def blocks(self, dim: int) -> Indices:
+        """Which components of its sets move together: numbers of blocks, (dim,).
+
+        Components that share a budget do; a loss whose sets are products overrides
+        this.
+        """
+        return np.zeros(dim, dtype=int)
 
     @property
     def has_slots(self) -> bool:

@@ -27,6 +27,7 @@ from .model.affine_rule import signs
 from .model.oracle import Oracle
 from .model.products import products_in, stamp
 from .model.robust_model import read_model
+from .model.set_shape import SetShape
 from .model.uncertain import Key, Uncertain, key_name, key_signs, uncertain_in
 from .model.written import check_model, require_variables
 from .policy import Policy
@@ -78,6 +79,7 @@ class RobustProblem:
         self._products = products_in([self.objective, *self.constraints])
         self._prepared: tuple[tuple[bytes, ...], Prepared] | None = None
         self._policies: dict[Any, Policy] = {}
+        self._shapes: dict[Key, tuple[UncertaintySet, SetShape]] = {}
         if all(p.value is not None for p in self._products):
             self.prepared()
 
@@ -226,7 +228,8 @@ class RobustProblem:
 
     def prepared(self) -> Prepared:
         """The model and its judge, at the present values of its products."""
-        now = stamp(self._products)
+        shapes = {key.parameters: self._shape(key) for key in self.keys}
+        now = (*stamp(self._products), *(b for s in shapes.values() for b in s.stamp))
         if self._prepared is None or self._prepared[0] != now:
             model = read_model(
                 self.objective,
@@ -234,15 +237,25 @@ class RobustProblem:
                 tuple(self.uncertainty),
                 self._goal,
                 self._products,
+                shapes,
             )
             self._prepared = now, Prepared(model)
         return self._prepared[1]
+
+    def _shape(self, key: UncertainKey) -> SetShape:
+        """The shape of a key's sets; that of a value is found out once."""
+        if not isinstance(key.source, UncertaintySet):
+            return key.shape
+        before = self._shapes.get(key.parameters)
+        if before is None or before[0] is not key.source:
+            self._shapes[key.parameters] = before = key.source, key.shape
+        return before[1]
 
     def over(self, sources: Sequence[AnySource]) -> RobustProblem:
         """The same model over other sets."""
         other = copy.copy(self)
         other.uncertainty = dict(zip(self.uncertainty, sources, strict=True))
-        vars(other)["_policies"] = {}
+        vars(other).update(_policies={}, _shapes=dict(self._shapes))
         return other
 
     def __repr__(self) -> str:

@@ -250,6 +250,13 @@ class L1Ball(StretchedBall):
     24.0
     """
 
+    def corners(self, most: int) -> Array | None:
+        if 2 * self.dim > most or not self.is_bounded:
+            return None
+        scale = np.diag(self.scale) if self.scale.ndim == 1 else self.scale
+        steps = self.radius * scale.T
+        return np.concatenate([self.center + steps, self.center - steps])
+
     @property
     def _order(self) -> int:
         return 1

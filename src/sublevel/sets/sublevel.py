@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_vector, briefly, is_number
+from ..conic.program import Indices
 from ..errors import InvalidParameter, Unbounded
 from ..labels import are_affordable
 from ..losses import Combined, LabelLoss, Loss
@@ -100,6 +101,9 @@ class Sublevel(UncertaintySet):
             return [outcome == ball.center]
         budget = self.effective_budget
         return within_budget(self.loss, self.prediction, outcome, budget)
+
+    def blocks(self) -> Indices:
+        return self.loss.blocks(self.dim)
 
     @property
     def is_bounded(self) -> bool:

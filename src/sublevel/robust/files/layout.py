@@ -172,7 +172,9 @@ def _try(
     slots = {n: s for n, s in named.items() if not n.startswith("ordinary.")}
     for number, batch in enumerate(batches):
         if batch is not None:
-            for name, values in slot_values(number, batch.parts).items():
+            signs = task.compiled.nonneg[number]
+            filled = slot_values(number, batch.parts, signs, named)
+            for name, values in filled.items():
                 one = slots.pop(name, None)
                 fits = one is None or one.stop - one.start == values.shape[1]
                 require(fits, "the size of a slot")

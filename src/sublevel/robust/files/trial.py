@@ -101,7 +101,9 @@ def tried(
             sums.add(_support(region, outcome[0]), SOLVED)
         if parts is not None:
             batch = made_up(task, number, parts, budgets[number])
-            filled |= {} if batch is None else slot_values(number, batch.parts)
+            signs = compiled.nonneg[number]
+            if batch is not None:
+                filled |= slot_values(number, batch.parts, signs, program.slots)
             for part in () if batch is None else batch.parts:
                 sums.add(part.loss.score(part.prediction, outcome))
                 sums.add(part.effective_budgets)

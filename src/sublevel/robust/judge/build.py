@@ -7,14 +7,17 @@ from collections.abc import Sequence
 import cvxpy as cp
 import numpy as np
 
+from ..model.nature import Nature
 from ..model.products import at_values, products_in
 from ..model.robust_model import RobustModel
+from ..model.running_sums import spelled_out
 from ..model.uncertain import uncertain_in
 from ..model.variable_bounds import declared_bounds, integer_entries
 from .concave import ConcavePart
-from .places import Nature, Place, affine_parts, places_of, split
+from .places import Place, affine_parts, places_of, split
 from .reading import Frame, read, violation_tape
 from .ruler import Ruler
+from .sum_rows import sum_rows
 from .tape import Step, Tape
 from .written_rows import WrittenRows
 
@@ -134,7 +137,7 @@ def _rows_of(
         return WrittenRows(text, equal, tape, tape, tapes, None)
     rest = sum(free[1:], free[0]) if free else None
     free_tape = None if rest is None else read(rest, frame)
-    moving = sum(seeing[1:], seeing[0])
+    moving = spelled_out(sum(seeing[1:], seeing[0]))
     if Nature(moving).is_affine:
         plain = places_of(moving, frame)
         return WrittenRows(text, equal, tape, free_tape, tapes, plain)
@@ -142,8 +145,9 @@ def _rows_of(
     for part in affine_parts(moving):
         places += places_of(part, frame)
     concave = tuple(ConcavePart(Nature(part), frame) for part in _concave_parts(moving))
+    sums = () if equal else sum_rows(moving, frame)
     return WrittenRows(
-        text, equal, tape, free_tape, tapes, None, tuple(places), concave
+        text, equal, tape, free_tape, tapes, None, tuple(places), concave, sums
     )
 
 

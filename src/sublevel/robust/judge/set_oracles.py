@@ -68,6 +68,9 @@ class SetOracle(Protocol):
     def narrowed(self, rows: Rows) -> SetOracle:
         """The same at some contexts."""
 
+    def blocks(self) -> Indices:
+        """Which entries of an outcome move together, shape (dim,)."""
+
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""
 
@@ -112,12 +115,26 @@ class FixedOracle:
         del rows
         return self
 
+    def blocks(self) -> Indices:
+        """Which entries of an outcome move together, shape (dim,)."""
+        if isinstance(self.region, UncertaintySet):
+            return self.region.blocks()
+        return np.zeros(self.dim, dtype=int)
+
     def listed(self, most: int) -> Array | None:
         """Every outcome of a set of at most so many, shape (outcomes, dim); or None."""
         if not isinstance(self.region, UncertaintySet):
             return None
         outcomes = self.region.listed()
         return None if outcomes is None or len(outcomes) > most else outcomes
+
+    def corners(self, most: int) -> Array | None:
+        """Outcomes with every other one between them, shape (corners, dim); None
+        where these are not known, or more than so many.
+        """
+        if not isinstance(self.region, UncertaintySet):
+            return None
+        return self.region.corners(most)
 
     def _one(self, direction: Array) -> Array:
         region = self.region
@@ -221,6 +238,13 @@ class BatchOracle:
         """The same at some contexts."""
         batch: Any = self.batch[rows]
         return replace(self, batch=batch)
+
+    def blocks(self) -> Indices:
+        """Which entries of an outcome move together, shape (dim,)."""
+        parts = self.batch.parts
+        if len(parts) > 1:
+            return np.zeros(self.dim, dtype=int)
+        return parts[0].loss.blocks(self.dim)
 
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""

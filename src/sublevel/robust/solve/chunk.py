@@ -130,7 +130,8 @@ class ChunkTask:
         contexts: dict[str, Array] = {}
         for number, batch in enumerate(batches):
             if batch is not None:
-                contexts |= slot_values(number, batch[at].parts)
+                signs = self.compiled.nonneg[number]
+                contexts |= slot_values(number, batch[at].parts, signs, program.slots)
         contexts = {k: v for k, v in contexts.items() if k in program.slots}
         return fill(program, self.slots, contexts, len(at))
 

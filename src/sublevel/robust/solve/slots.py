@@ -7,7 +7,7 @@ value is the same for all contexts and is written into the program as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import cvxpy as cp
@@ -22,6 +22,7 @@ from ...losses import Loss
 from ...losses.base import Slots
 from ...predictions import AnyPrediction, JointPrediction, Prediction
 from ...sets import UncertaintySet
+from ..model.ends import SIDES
 from .support_bound import row_bound, slots_bound, spread_out
 
 
@@ -99,9 +100,33 @@ def slot_set(
     return SlotSet(losses, example.width, nonneg, parameters)
 
 
-def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
-    """Slot name -> array of shape (n, size), for the batches of a key."""
-    values = {}
+def end_slot(number: int, side: str) -> str:
+    """The name of the slot with the lower, or upper, ends of a key's sets.
+
+    Examples
+    --------
+    >>> end_slot(0, "upper")
+    '0.upper'
+    """
+    return f"{number}.{side}"
+
+
+def slot_values(
+    number: int,
+    parts: Sequence[SetBatch],
+    nonneg: npt.NDArray[np.bool_],
+    wanted: Container[str],
+) -> dict[str, Array]:
+    """Slot name -> array of shape (n, size), for the batches of a key.
+
+    Parameters
+    ----------
+    number : of the key
+    parts : its batch, or one a fold where sets are unions
+    nonneg : which entries are declared not to be negative, shape (dim,)
+    wanted : slots that a program has; ends are looked for only where it asks for them
+    """
+    values = _ends(number, parts, nonneg, wanted)
     for part, batch in enumerate(parts):
         with np.errstate(over="ignore"):
             # What is too large is not solved.
@@ -109,6 +134,21 @@ def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
         for name, value in slots.items():
             values[f"{number}.{part}.{name}"] = np.reshape(value, (len(batch), -1))
     return values
+
+
+def _ends(
+    number: int,
+    parts: Sequence[SetBatch],
+    nonneg: npt.NDArray[np.bool_],
+    wanted: Container[str],
+) -> dict[str, Array]:
+    names = [end_slot(number, side) for side in SIDES]
+    if not any(name in wanted for name in names):
+        return {}
+    lower, upper = zip(*(part.bounds() for part in parts), strict=True)
+    floor = np.where(nonneg, 0.0, -np.inf)
+    ends = np.maximum(np.min(lower, axis=0), floor), np.max(upper, axis=0)
+    return dict(zip(names, ends, strict=True))
 
 
 def example(losses: tuple[Loss, ...], dim: int) -> Prediction | None:

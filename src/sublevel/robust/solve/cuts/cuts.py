@@ -197,8 +197,8 @@ class CutTask:
         """HiGHS itself where the model is linear, CVXPY where it is curved."""
         model, linear = self.model, self.linear
         values = {k: s for k, s in sets.items() if isinstance(s, UncertaintySet)}
-        if model.equalities:
-            # What an equality asks for depends on the affine hull of these sets.
+        if model.needs_sets:
+            # What is certain depends on these sets.
             certain = model.all_certain(values)
             linear = linear_model(model.bounded_goal(), certain, model.rows)
         if linear is not None and solver in (None, "HIGHS"):
