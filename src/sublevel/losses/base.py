@@ -234,7 +234,7 @@ class Loss(ABC):
         """`conjugate` of the loss less its floor; the same where the floor is 0."""
         return self.conjugate(slope, multiplier, prediction)
 
-    def blocks(self, dim: int) -> Indices:
+    def block_numbers(self, dim: int) -> Indices:
         """Which components of its sets move together: numbers of blocks, (dim,).
 
         Components that share a budget do; a loss whose sets are products overrides

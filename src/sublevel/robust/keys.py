@@ -77,7 +77,7 @@ class UncertainKey:
             return shape_of(self._signed(source))
         if losses is None or len(losses) != 1:
             return tied(self.size)
-        return SetShape(losses[0].blocks(self.size))
+        return SetShape(losses[0].block_numbers(self.size))
 
     def _signed(self, region: UncertaintySet) -> UncertaintySet:
         """A set value without the outcomes that are declared impossible."""

@@ -101,7 +101,7 @@ class Precomputed:
 class PointLoss(Squared):
     """The loss of sets of one outcome, which are products whatever the loss."""
 
-    def blocks(self, dim: int) -> Indices:
+    def block_numbers(self, dim: int) -> Indices:
         """Every component moves alone, as none moves."""
         return np.arange(dim)
 

@@ -103,7 +103,7 @@ class Sublevel(UncertaintySet):
         return within_budget(self.loss, self.prediction, outcome, budget)
 
     def blocks(self) -> Indices:
-        return self.loss.blocks(self.dim)
+        return self.loss.block_numbers(self.dim)
 
     @property
     def is_bounded(self) -> bool:

@@ -244,7 +244,7 @@ class BatchOracle:
         parts = self.batch.parts
         if len(parts) > 1:
             return np.zeros(self.dim, dtype=int)
-        return parts[0].loss.blocks(self.dim)
+        return parts[0].loss.block_numbers(self.dim)
 
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""

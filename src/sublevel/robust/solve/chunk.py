@@ -17,7 +17,7 @@ from ..decisions import DecisionArrays, Layout
 from ..judge.ruler import Judgement
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
 from .compiled import Compiled
-from .slots import slot_values
+from .slots import end_values, slot_values
 
 _LOG = logging.getLogger(__name__)
 
@@ -131,7 +131,9 @@ class ChunkTask:
         for number, batch in enumerate(batches):
             if batch is not None:
                 signs = self.compiled.nonneg[number]
-                contexts |= slot_values(number, batch[at].parts, signs, program.slots)
+                parts = batch[at].parts
+                contexts |= slot_values(number, parts)
+                contexts |= end_values(number, parts, signs, program.slots)
         contexts = {k: v for k, v in contexts.items() if k in program.slots}
         return fill(program, self.slots, contexts, len(at))
 

@@ -111,22 +111,9 @@ def end_slot(number: int, side: str) -> str:
     return f"{number}.{side}"
 
 
-def slot_values(
-    number: int,
-    parts: Sequence[SetBatch],
-    nonneg: npt.NDArray[np.bool_],
-    wanted: Container[str],
-) -> dict[str, Array]:
-    """Slot name -> array of shape (n, size), for the batches of a key.
-
-    Parameters
-    ----------
-    number : of the key
-    parts : its batch, or one a fold where sets are unions
-    nonneg : which entries are declared not to be negative, shape (dim,)
-    wanted : slots that a program has; ends are looked for only where it asks for them
-    """
-    values = _ends(number, parts, nonneg, wanted)
+def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
+    """Slot name -> array of shape (n, size), for the batches of a key."""
+    values = {}
     for part, batch in enumerate(parts):
         with np.errstate(over="ignore"):
             # What is too large is not solved.
@@ -136,12 +123,21 @@ def slot_values(
     return values
 
 
-def _ends(
+def end_values(
     number: int,
     parts: Sequence[SetBatch],
     nonneg: npt.NDArray[np.bool_],
     wanted: Container[str],
 ) -> dict[str, Array]:
+    """Slot name -> ends of the sets, shape (n, dim), where a program asks for them.
+
+    Parameters
+    ----------
+    number : of the key
+    parts : its batch, or one a fold where sets are unions
+    nonneg : which entries are declared not to be negative, shape (dim,)
+    wanted : the slots that the program has
+    """
     names = [end_slot(number, side) for side in SIDES]
     if not any(name in wanted for name in names):
         return {}
