@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices, Rows
+from ...errors import Unbounded
 from ...loss_set.batch import Batch, SetBatch
 from ...losses import LabelLoss
 from ...losses.separable import SeparableLoss
@@ -138,7 +139,10 @@ class FixedOracle:
 
     def _one(self, direction: Array) -> Array:
         region = self.region
-        outcome = region.worst_case(direction)
+        try:
+            outcome = region.worst_case(direction)
+        except Unbounded:
+            return np.full(self.dim, np.nan)
         if not isinstance(region, UncertaintySet) or not direction.any():
             return outcome
         believed = _lies_on(region, direction, outcome)
@@ -160,6 +164,9 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
         return bool(direction @ outcome >= values.max() - slack)
     if isinstance(region, LabelSet | Mixed):
         # Labels have no boundary to step over; their oracle is an enumeration.
+        return True
+    if isinstance(region, Box) and not region.is_bounded:
+        # There may be no way to the opposite end; which end is meant is a sign.
         return True
     opposite = region.worst_case(-direction)
     way = outcome - opposite

@@ -104,7 +104,8 @@ def _term(reader: Summands, part: Summand, frame: Frame) -> BentTerm:
     if pieces is not None:
         return BentTerm(places_of(cp.hstack(pieces), frame), True)
     inner = affine_parts(part.value)
-    return BentTerm(tuple(p for one in inner for p in places_of(one, frame)), False)
+    places = [place for one in inner for place in places_of(one, frame)]
+    return BentTerm(tuple(place for place in places if place.entries), False)
 
 
 def _are_written(rows: list[SumRow], moving: cp.Expression, frame: Frame) -> bool:

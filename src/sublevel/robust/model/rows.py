@@ -28,8 +28,8 @@ from .lifting import lifted_in
 from .maxima import SumsOfMaxima, TooMany, residual_of
 from .nature import Nature
 from .refusal import Refusal
-from .running_sums import spelled_out
 from .set_shape import tied
+from .spelling import spelled_out
 from .uncertain import Key, uncertain_in
 
 #: The support of a key's set in a direction that sees some of its entries.
