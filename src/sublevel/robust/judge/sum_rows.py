@@ -12,6 +12,7 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
+from ..model.collinear import merged
 from ..model.nature import Nature
 from ..model.summands import Summand, Summands, total
 from .places import Place, affine_parts, places_of, value_at
@@ -94,15 +95,16 @@ def sum_rows(moving: cp.Expression, frame: Frame) -> tuple[SumRow, ...]:
 def _row(reader: Summands, parts: list[Summand], frame: Frame) -> SumRow:
     even = [part.value for part in parts if not part.bent]
     linear = places_of(total(even), frame)[0] if even else None
-    return SumRow(
-        linear, tuple(_term(reader, part, frame) for part in parts if part.bent)
-    )
+    bent = [part for part in parts if part.bent]
+    pieces = [reader.pieces(part) for part in bent]
+    largest = merged([each for each in pieces if each is not None])
+    terms = [BentTerm(places_of(cp.hstack(each), frame), True) for each in largest]
+    pairs = zip(bent, pieces, strict=True)
+    terms += [_curve(part, frame) for part, each in pairs if each is None]
+    return SumRow(linear, tuple(terms))
 
 
-def _term(reader: Summands, part: Summand, frame: Frame) -> BentTerm:
-    pieces = reader.pieces(part)
-    if pieces is not None:
-        return BentTerm(places_of(cp.hstack(pieces), frame), True)
+def _curve(part: Summand, frame: Frame) -> BentTerm:
     inner = affine_parts(part.value)
     places = [place for one in inner for place in places_of(one, frame)]
     return BentTerm(tuple(place for place in places if place.entries), False)

@@ -26,6 +26,7 @@ from ...conic.canonical import cone_form
 from ...conic.cone_form import ConeForm
 from ...conic.substitution import substituted
 from ...errors import NotRobustifiable
+from .collinear import merged
 from .ends import SIDES, Ends
 from .nature import Nature
 from .refusal import Refusal
@@ -37,6 +38,8 @@ from .uncertain import Key, Uncertain, key_name, uncertain_in
 MOST_COMBINED = 256
 #: Most choices of ends, 2 ** entries.
 MOST_ENDS = 256
+#: Most combinations of pieces that are searched, context by context.
+MOST_SEARCHED = 2**20
 
 #: An entry of the outcome: number of its key, and of the entry.
 Entry = tuple[int, int]
@@ -45,11 +48,16 @@ Block = tuple[int, int]
 
 
 class TooMany(Refusal):
-    """More combinations than are written out; the groups are kept for the message."""
+    """More combinations than are written out, or than could be searched.
 
-    def __init__(self, groups: Sequence[Group], keys: Sequence[Key]) -> None:
-        self.groups, self.keys = groups, keys
-        super().__init__("too many combinations")
+    Attributes
+    ----------
+    can_be_searched : whether a search over the pieces finds the worst outcome
+    """
+
+    def __init__(self, reason: str, can_be_searched: bool) -> None:
+        self.can_be_searched = can_be_searched
+        super().__init__(reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +115,14 @@ class SumsOfMaxima:
     def rewritten(self, constraint: cp.Constraint) -> cp.Constraint:
         """The same for every outcome, row by row; Refusal where there is no such."""
         residual = residual_of(constraint)
-        rows = [self._row(residual, i) for i in range(residual.size)]
+        rows = []
+        hard: list[Group] = []
+        for i in range(residual.size):
+            row, too_many = self._row(residual, i)
+            rows.append(row)
+            hard += too_many
+        if hard:
+            raise self._too_many(hard)
         return (rows[0] if len(rows) == 1 else cp.hstack(rows)) <= 0
 
     def groups(
@@ -149,7 +164,10 @@ class SumsOfMaxima:
             )
         return total(rest), groups
 
-    def _row(self, residual: cp.Expression, i: int) -> cp.Expression:
+    def _row(
+        self, residual: cp.Expression, i: int
+    ) -> tuple[cp.Expression, list[Group]]:
+        """A row written anew, and the groups for which that cannot be done."""
         rest, groups = self.groups(residual, i)
         hard: list[Group] = []
         parts = [rest]
@@ -159,27 +177,63 @@ class SumsOfMaxima:
                 hard.append(group)
             else:
                 parts.append(written)
-        if hard:
-            raise TooMany(hard, self._keys)
-        return total(parts)
+        return total(parts), hard
+
+    def _too_many(self, groups: list[Group]) -> Refusal:
+        """Why groups cannot be written out, and what can be written instead."""
+        pieces = [self.pieces(group) for group in groups]
+        known = [each for each in pieces if each is not None]
+        if len(known) < len(pieces):
+            lost = next(g for g, each in zip(groups, pieces, strict=True) if each is None)
+            return Refusal(self._curved(lost))
+        counts = [prod(map(len, each)) for each in known]
+        worst = groups[int(np.argmax(counts))]
+        return TooMany(
+            rewrite(worst, max(counts), self._keys), max(counts) <= MOST_SEARCHED
+        )
+
+    def _curved(self, group: Group) -> str:
+        bent = next(p for p in group.bent if self._summands.pieces(p) is None)
+        names = key_names(self._keys, group)
+        if not Nature(bent.value).is_convex:
+            return (
+                f"its worst case over the outcome in {bent.body} is not a convex "
+                "problem. A function that bends the outcome must be concave where "
+                "nature wants it large, and convex where it wants it small."
+            )
+        return (
+            f"{bent.body} depends on several entries of {names} that move together, "
+            "in a convex way that is no maximum of linear pieces, or in several "
+            "places that nature could not all make worst at once. Use a set whose "
+            "entries move independently (sl.sets.Box) or one of few outcomes "
+            "(sl.sets.Finite), or write the function with linear pieces (cp.norm1, "
+            "cp.norm_inf, cp.maximum)."
+        )
 
     def _written(self, group: Group) -> cp.Expression | None:
         """A group as one function whose worst case is that of the sum."""
         if len(group.bent) == 1 and group.linear is None:
             if self._is_exact(group.value <= cp.Variable()):
                 return group.value
-        pieces = [self._summands.pieces(part) for part in group.bent]
-        known = [p for p in pieces if p is not None]
-        combined = prod(map(len, known)) if len(known) == len(pieces) else None
+        known = self.pieces(group)
+        combined = None if known is None else prod(map(len, known))
         ends = 2 ** len(group.entries) if group.alone else None
         if ends is not None and ends > MOST_ENDS:
             ends = None
-        if combined is not None and combined <= (ends or MOST_COMBINED):
+        if known is not None and combined is not None and combined <= (
+            ends or MOST_COMBINED
+        ):
             base = [] if group.linear is None else [group.linear]
             return _largest([total([*base, *c]) for c in product(*known)])
         if ends is not None:
             return self._at_ends(group)
         return None
+
+    def pieces(self, group: Group) -> list[list[cp.Expression]] | None:
+        """The group's terms, each as pieces; None if some term has none."""
+        pieces = [self._summands.pieces(part) for part in group.bent]
+        known = [p for p in pieces if p is not None]
+        return merged(known) if len(known) == len(pieces) else None
 
     def _at_ends(self, group: Group) -> cp.Expression | None:
         """The group at every choice of ends of its entries: nothing uncertain."""
@@ -318,7 +372,28 @@ def _largest(parts: list[cp.Expression]) -> cp.Expression:
     return parts[0] if len(parts) == 1 else cp.max(cp.hstack(parts))
 
 
-def names(keys: Sequence[Key], groups: Sequence[Group]) -> str:
-    """The keys that groups see, in words."""
-    numbers = sorted({number for group in groups for number, _ in group.entries})
+def key_names(keys: Sequence[Key], group: Group) -> str:
+    """The keys that a group sees, in words."""
+    numbers = sorted({number for number, _ in group.entries})
     return ", ".join(repr(key_name(keys[number])) for number in numbers)
+
+
+def rewrite(group: Group, count: int, keys: Sequence[Key]) -> str:
+    """Why a sum of maxima has no counterpart, and what to write in its place."""
+    numbers = sorted({number for number, _ in group.entries})
+    name = ", ".join(p.name() for number in numbers for p in keys[number])
+    terms = len(group.bent)
+    shown = [f"t[{k}] >= {part.value}" for k, part in enumerate(group.bent[:2])]
+    more = "" if terms <= 2 else f", and so on to t[{terms - 1}]"
+    linear = "" if group.linear is None else f"{group.linear} + "
+    return (
+        f"it adds up {terms} maxima over entries of {key_names(keys, group)} that move "
+        f"together, {count:.3g} combinations of pieces; at most {MOST_SEARCHED} are "
+        "searched. Ways out: a looser set whose entries move independently, "
+        f"{{{name}: sl.sets.Box(*U.bounds())}}, which is exact however many there are; "
+        f"one maximum in place of the sum, with every combination that matters as an "
+        f"argument of cp.maximum(...); or a bound for each term, which is safe and "
+        f"not exact: t = cp.Variable({terms}), with {linear}cp.sum(t) in place of the "
+        f"sum and the constraints {', '.join(shown)}{more}. A rule gives away less: "
+        f"t = sl.affine_rule({name}, shape={terms})."
+    )

@@ -116,6 +116,11 @@ class RobustModel:
         """The ends of outcomes that certain constraints mention."""
         return tuple(ends_in([c for part in self.robust for c in part.certain]))
 
+    @cached_property
+    def is_held(self) -> bool:
+        """Whether some constraint must be held against outcomes one by one."""
+        return any(part.held is not None for part in self.robust)
+
     @property
     def needs_sets(self) -> bool:
         """Whether what is certain depends on where the sets lie."""

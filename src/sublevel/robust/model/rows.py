@@ -87,13 +87,15 @@ class UncertainRow:
 class RobustConstraint:
     """A user's constraint, taken apart: rows that are certain, rows that are not.
 
-    `equalities` are uncertain rows that must be zero, not just nonnegative.
+    `equalities` are uncertain rows that must be zero, not just nonnegative. `held` is
+    the constraint, if it must be held against outcomes one by one.
     """
 
     written: cp.Constraint
     certain: list[cp.Constraint]
     rows: list[UncertainRow]
     equalities: list[UncertainRow] = field(default_factory=list)
+    held: cp.Constraint | None = None
 
 
 def take_apart(
@@ -151,6 +153,8 @@ class _Ways:
         listed = self._listed(constraint, finite=False)
         if listed is not None:
             return listed
+        if isinstance(refusal, TooMany) and refusal.can_be_searched:
+            return RobustConstraint(constraint, [], [], held=constraint)
         raise refusal
 
     def _is_exact(self, constraint: cp.Constraint) -> bool:
