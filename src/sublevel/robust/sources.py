@@ -129,7 +129,9 @@ class Points:
         del budget
         prediction = Prediction(self.vectors[np.asarray(X)])
         outcomes = Outcomes((Numbers(prediction.width),))
-        return SetBatch(PointLoss(), prediction, np.zeros(len(prediction)), outcomes, ())
+        return SetBatch(
+            PointLoss(), prediction, np.zeros(len(prediction)), outcomes, ()
+        )
 
 
 def _times(unit: float, level: float) -> float:

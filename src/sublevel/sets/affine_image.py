@@ -147,12 +147,12 @@ class AffineImage(UncertaintySet):
         one_each = np.count_nonzero(self.matrix, axis=1) == 1
         if not one_each.all() or len(np.unique(self._factors)) < self.dim:
             return np.zeros(self.dim, dtype=int)
-        return self.set.blocks()[self._factors]
+        return np.asarray(self.set.blocks()[self._factors])
 
     @property
     def _factors(self) -> Indices:
         """The factor with the largest share in each component, shape (dim,)."""
-        return np.argmax(np.abs(self.matrix), axis=1)
+        return np.asarray(np.argmax(np.abs(self.matrix), axis=1))
 
     def corners(self, most: int) -> Array | None:
         factors = self.set.corners(most)

@@ -260,6 +260,13 @@ class UncertaintySet(Exports):
         except Unbounded:
             return inf
 
+    def maxima(self, directions: Array) -> Array | None:
+        """Largest values in many directions (n, dim) at once, shape (n,); None where
+        there is no formula for them.
+        """
+        del directions
+        return None
+
     def blocks(self) -> Indices:
         """Which components move together: numbers of blocks, shape (dim,).
 

@@ -124,6 +124,12 @@ class Sublevel(UncertaintySet):
             self.loss.worst_case(self.prediction, self.effective_budget, direction)
         )
 
+    def maxima(self, directions: Array) -> Array | None:
+        if not self.loss.closed_form or self.effective_budget == inf:
+            return None
+        budget = self.effective_budget
+        return self.loss.support(self.prediction, budget, directions)
+
     def maximum(self, direction: Array) -> float:
         if self.effective_budget == inf and not direction.any():
             return 0.0

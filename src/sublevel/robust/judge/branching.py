@@ -6,6 +6,9 @@ Branch and bound on which piece of each term is the largest. Where that is open,
 is replaced by a linear function that is nowhere below it on the set: for two pieces
 with a difference z between L < 0 < U, max(z, 0) <= U (z - L) / (U - L). So the bound of
 every branch is one question to the set, and its answer is an outcome to compare with.
+
+Where a formula says how far the set goes in many directions at once, all combinations
+are tried instead: a million of them take a second.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ import numpy as np
 from ...checks import Array
 from ...errors import SolverFailed
 
+#: Combinations that are tried in one go.
+TOGETHER = 2**12
 #: Relative gap at which the search ends, and most branches that are looked at.
 GAP, MOST_BRANCHES = 1e-9, 20_000
 
@@ -109,9 +114,46 @@ def largest_sum(
     return best
 
 
-def _widest(
-    terms: list[_Term], chosen: tuple[int, ...], outcome: Array
-) -> int | None:
+def steepest(
+    base: Array,
+    constants: list[Array],
+    slopes: list[Array],
+    maxima: Callable[[Array], Array],
+) -> Array:
+    """The slope of the combination of pieces that goes furthest, shape (dim,).
+
+    Parameters
+    ----------
+    base, constants, slopes : as in `largest_sum`
+    maxima : from directions, shape (n, dim), to how far the set goes in each
+
+    Examples
+    --------
+    >>> reach = lambda directions: np.maximum(2 * directions, -directions).sum(axis=1)
+    >>> both = [np.zeros(2), np.zeros(2)]
+    >>> slopes = [np.array([[1.0, 0.0], [-3.0, 0.0]]), np.array([[0.0, 1.0], [0, 0]])]
+    >>> steepest(np.zeros(2), both, slopes, reach)
+    array([-3., 1.])
+    """
+    halves: list[tuple[Array, Array]] = [(np.zeros(1), np.zeros((1, len(base))))] * 2
+    for constant, slope in zip(constants, slopes, strict=True):
+        half = 0 if len(halves[0][0]) * len(constant) <= TOGETHER else 1
+        value, direction = halves[half]
+        value = (value[:, None] + constant).ravel()
+        direction = (direction[:, None] + slope).reshape(-1, len(base))
+        halves[half] = value, direction
+    (inner, directions), (outer, others) = halves
+    best, furthest = base, -np.inf
+    for value, other in zip(outer, others, strict=True):
+        turned = directions + other + base
+        far = value + inner + maxima(turned)
+        k = int(np.argmax(far))
+        if far[k] > furthest:
+            best, furthest = turned[k], float(far[k])
+    return best
+
+
+def _widest(terms: list[_Term], chosen: tuple[int, ...], outcome: Array) -> int | None:
     """The open term whose function above is furthest above it; None if none is."""
     gaps = np.full(len(terms), -np.inf)
     for k, (term, j) in enumerate(zip(terms, chosen, strict=True)):

@@ -8,7 +8,6 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
-
 from ..model.nature import Nature
 from ..model.products import at_values, products_in
 from ..model.robust_model import RobustModel
@@ -103,7 +102,7 @@ def _is_number(expression: cp.Expression) -> bool:
 
 
 def _fits(number: cp.Expression, variable: cp.Variable) -> bool:
-    return number.size == 1 or number.shape == variable.shape
+    return bool(number.size == 1 or number.shape == variable.shape)
 
 
 def _declared(variables: Sequence[cp.Variable]) -> list[cp.Constraint]:

@@ -72,6 +72,9 @@ class SetOracle(Protocol):
     def blocks(self) -> Indices:
         """Which entries of an outcome move together, shape (dim,)."""
 
+    def maxima(self, directions: Array) -> Array | None:
+        """How far one context's set goes in many directions, shape (n,); or None."""
+
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""
 
@@ -128,6 +131,12 @@ class FixedOracle:
             return None
         outcomes = self.region.listed()
         return None if outcomes is None or len(outcomes) > most else outcomes
+
+    def maxima(self, directions: Array) -> Array | None:
+        """How far the set goes in many directions, shape (n,); or None."""
+        if not isinstance(self.region, UncertaintySet):
+            return None
+        return self.region.maxima(directions)
 
     def corners(self, most: int) -> Array | None:
         """Outcomes with every other one between them, shape (corners, dim); None
@@ -252,6 +261,10 @@ class BatchOracle:
         if len(parts) > 1:
             return np.zeros(self.dim, dtype=int)
         return parts[0].loss.block_numbers(self.dim)
+
+    def maxima(self, directions: Array) -> Array | None:
+        """How far the set of the only context goes, shape (n,); or None."""
+        return None if self.nonneg.any() else self.batch[0].maxima(directions)
 
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""

@@ -17,7 +17,8 @@ from typing import Protocol
 import numpy as np
 
 from ...checks import Array
-from .branching import largest_sum
+from ...conic.program import Indices
+from .branching import largest_sum, steepest
 from .places import Place
 from .set_oracles import SetOracle
 from .sum_rows import BentTerm, SumRow, entries_of
@@ -34,9 +35,14 @@ Joint = dict[int, Array]
 class Decided(Protocol):
     """What decisions are held against."""
 
-    values: Array
-    ordinary: Array
-    oracles: Sequence[SetOracle]
+    @property
+    def values(self) -> Array: ...
+
+    @property
+    def ordinary(self) -> Array: ...
+
+    @property
+    def oracles(self) -> Sequence[SetOracle]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +71,7 @@ class WorstSum:
         self._row, self._held, self._evaluate = row, held, evaluate
         self._oracles = held.oracles
         self._blocks = [oracle.blocks() for oracle in held.oracles]
+        self._slopes: dict[int, tuple[Place, dict[int, Array]]] = {}
 
     def joint(self) -> Joint | None:
         """The outcome of every key; None where it cannot be told."""
@@ -94,9 +101,7 @@ class WorstSum:
         for changed in candidates:
             worse = self._evaluate(changed)
             better = (worse > value) | (np.isnan(worse) & ~np.isnan(value))
-            best = {
-                k: np.where(better[:, None], changed[k], best[k]) for k in best
-            }
+            best = {k: np.where(better[:, None], changed[k], best[k]) for k in best}
             value = np.where(better, worse, value)
         return best
 
@@ -137,14 +142,22 @@ class WorstSum:
         count = prod(len(t.places) for t in group.terms) if largest else None
         if ends is not None and ends <= min(MOST_ENDS, count or MOST_ENDS):
             return self._at_ends(group, joint)
-        if count is not None and count <= MOST_COMBINED:
-            choices = product(*(term.places for term in group.terms))
-            return [self._towards(group, joint, list(c)) for c in choices]
         if count is not None:
+            # Combinations are tried for all contexts at once, or formulas asked for
+            # all combinations, context by context.
+            few = count <= 2 * len(self._held.values)
+            if count <= MOST_COMBINED and (few or not self._has_formulas(group)):
+                choices = product(*(term.places for term in group.terms))
+                return [self._towards(group, joint, list(c)) for c in choices]
             return [self._branched(group, joint)]
         if len(group.terms) == 1 and not group.linear:
             return self._each(group, joint)
         return None
+
+    def _has_formulas(self, group: Group) -> bool:
+        keys = sorted({key for key, _ in group.entries})
+        first = [self._oracles[key].narrowed(np.array([0])) for key in keys]
+        return _reach(first, np.zeros(0, dtype=int)) is not None
 
     def _at_ends(self, group: Group, joint: Joint) -> list[Joint]:
         ends: list[tuple[Array, Array]] = []
@@ -196,8 +209,10 @@ class WorstSum:
         sign: float = 1.0,
     ) -> None:
         """Add a place's slope, as far as it sees a group's entries."""
-        slopes = place.directions(self._held.values, self._held.ordinary)
-        for key, slope in slopes.items():
+        if id(place) not in self._slopes:
+            slopes = place.directions(self._held.values, self._held.ordinary)
+            self._slopes[id(place)] = place, slopes
+        for key, slope in self._slopes[id(place)][1].items():
             entries = place.entries[key]
             if group is not None:
                 own = [k for other, k in group.entries if other == key]
@@ -216,9 +231,7 @@ class WorstSum:
         ]
         turned = joint
         for place in term.places:
-            narrow = Group(
-                [term], self._same_blocks(place), group.alone, group.linear
-            )
+            narrow = Group([term], self._same_blocks(place), group.alone, group.linear)
             both = [self._towards(narrow, turned, [place], s) for s in (1.0, -1.0)]
             turned = self._best(both[0], both[1:])
         return [*single, turned]
@@ -257,13 +270,34 @@ class WorstSum:
                 parts = zip(oracles, np.split(direction, ends), strict=True)
                 return np.concatenate([o.worst_case(d[None])[0] for o, d in parts])
 
-            outcome = largest_sum(
+            question = (
                 np.concatenate([base[key][i] for key in keys]),
                 [c[:, i] for c in constants],
                 [s[:, i] for s in slopes],
-                worst,
             )
+            reach = _reach(oracles, ends)
+            if reach is None:
+                outcome = largest_sum(*question, worst)
+            else:
+                outcome = worst(steepest(*question, reach))
             for key, part in zip(keys, np.split(outcome, ends), strict=True):
                 own = [k for other, k in group.entries if other == key]
                 changed[key][i, own] = part[own]
         return changed
+
+
+def _reach(
+    oracles: Sequence[SetOracle], ends: Indices
+) -> Callable[[Array], Array] | None:
+    """How far the sets go together, where formulas say so; else None."""
+    none = [oracle.maxima(np.zeros((1, oracle.dim))) for oracle in oracles]
+    if any(answer is None for answer in none):
+        return None
+
+    def reach(directions: Array) -> Array:
+        parts = zip(oracles, np.split(directions, ends, axis=1), strict=True)
+        each = [oracle.maxima(part) for oracle, part in parts]
+        answers = [answer for answer in each if answer is not None]
+        return np.asarray(np.sum(answers, axis=0))
+
+    return reach

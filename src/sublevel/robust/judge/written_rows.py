@@ -229,7 +229,9 @@ class WrittenRows:
             joints: list[Joint] = []
             for outcome in outcomes:
                 single = FixedOracle(Finite(outcome[None]), oracle.nonneg)
-                oracles = [single if k == key else o for k, o in enumerate(held.oracles)]
+                oracles = [
+                    single if k == key else o for k, o in enumerate(held.oracles)
+                ]
                 joints += self.worst(replace(held, oracles=oracles)).joints
             return self._tried(held, joints)
         return None

@@ -139,7 +139,7 @@ class _Reach:
         return reached
 
     def _columns(self, form: ConeForm) -> dict[int, Blocks]:
-        """Column -> blocks, for the columns of bounding variables that depend on any."""
+        """Column -> blocks, for columns of bounding variables that depend on any."""
         return {
             column: keys
             for variable, columns in form.columns
@@ -202,7 +202,9 @@ def _require_linear(form: ConeForm) -> None:
             )
 
 
-def _by_entry(form: ConeForm, variable: cp.Variable, seen: list[Blocks]) -> list[Blocks]:
+def _by_entry(
+    form: ConeForm, variable: cp.Variable, seen: list[Blocks]
+) -> list[Blocks]:
     """Blocks of each entry of a variable, from those of the rows that bound it."""
     (columns,) = (c for v, c in form.columns if v.id == variable.id)
     rows = form.constant[:, columns].tocsc()

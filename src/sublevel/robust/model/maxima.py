@@ -35,7 +35,7 @@ from .summands import Summand, Summands, total
 from .uncertain import Key, Uncertain, key_name, uncertain_in
 
 #: Most combinations of pieces that a group is written out in.
-MOST_COMBINED = 256
+MOST_COMBINED = 512
 #: Most choices of ends, 2 ** entries.
 MOST_ENDS = 256
 #: Most combinations of pieces that are searched, context by context.
@@ -184,7 +184,9 @@ class SumsOfMaxima:
         pieces = [self.pieces(group) for group in groups]
         known = [each for each in pieces if each is not None]
         if len(known) < len(pieces):
-            lost = next(g for g, each in zip(groups, pieces, strict=True) if each is None)
+            lost = next(
+                g for g, each in zip(groups, pieces, strict=True) if each is None
+            )
             return Refusal(self._curved(lost))
         counts = [prod(map(len, each)) for each in known]
         worst = groups[int(np.argmax(counts))]
@@ -212,16 +214,18 @@ class SumsOfMaxima:
 
     def _written(self, group: Group) -> cp.Expression | None:
         """A group as one function whose worst case is that of the sum."""
-        if len(group.bent) == 1 and group.linear is None:
-            if self._is_exact(group.value <= cp.Variable()):
-                return group.value
+        single = len(group.bent) == 1 and group.linear is None
+        if single and self._is_exact(group.value <= cp.Variable()):
+            return group.value
         known = self.pieces(group)
         combined = None if known is None else prod(map(len, known))
         ends = 2 ** len(group.entries) if group.alone else None
         if ends is not None and ends > MOST_ENDS:
             ends = None
-        if known is not None and combined is not None and combined <= (
-            ends or MOST_COMBINED
+        if (
+            known is not None
+            and combined is not None
+            and combined <= (ends or MOST_COMBINED)
         ):
             base = [] if group.linear is None else [group.linear]
             return _largest([total([*base, *c]) for c in product(*known)])

@@ -182,9 +182,7 @@ class _Rewriter:
             return [self._bounded(inner, 1), self._bounded(inner, -1)]
         return [self._bounded(self.walk(argument, slope), slope)]
 
-    def _one_entry(
-        self, node: Atom, argument: cp.Expression
-    ) -> list[tuple[Any, Any]]:
+    def _one_entry(self, node: Atom, argument: cp.Expression) -> list[tuple[Any, Any]]:
         """The ends of an argument of which a single entry is uncertain."""
         entries = [Summands().entry(argument, k) for k in range(argument.size)]
         known = [entry for entry in entries if entry is not None]

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import cvxpy as cp
 
+from ...checks import Array
 from ...conic.substitution import substituted
 from ...sets import UncertaintySet
 from .ends import End, Ends, end_values, ends_in
@@ -108,7 +109,7 @@ class RobustModel:
         parts = [*self.certain, *(c for part in self.robust for c in part.certain)]
         values = end_values(list(self.ends), sets or {})
         if values:
-            parts = [c.copy([substituted(a, values) for a in c.args]) for c in parts]
+            parts = [_with_values(c, values) for c in parts]
         return parts + holding(self.equalities, sets or {})
 
     @cached_property
@@ -159,6 +160,15 @@ def read_model(
         (*certain, *choices),
         tuple(robust),
     )
+
+
+def _with_values(
+    constraint: cp.Constraint, values: Mapping[int, Array]
+) -> cp.Constraint:
+    """A constraint with some parameters' values written in; itself if it has none."""
+    if not any(parameter.id in values for parameter in constraint.parameters()):
+        return constraint
+    return constraint.copy([substituted(side, values) for side in constraint.args])
 
 
 def _is_whole(variable: cp.Variable) -> bool:

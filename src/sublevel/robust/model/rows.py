@@ -200,9 +200,7 @@ class _Ways:
         return RobustConstraint(copy, [copy], [])
 
 
-def at_outcome(
-    constraint: cp.Constraint, key: Key, outcome: Array
-) -> cp.Constraint:
+def at_outcome(constraint: cp.Constraint, key: Key, outcome: Array) -> cp.Constraint:
     """A constraint with one outcome of a key written in.
 
     Examples

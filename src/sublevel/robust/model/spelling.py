@@ -40,8 +40,8 @@ def spelled_out(written: Node) -> Node:
     >>> str(spelled_out(cp.SOC(cp.Variable(name="t"), cp.Variable(2, name="x"))))
     'PnormApprox(x, 2) <= t'
     """
-    spelled: Any = _spelled(written)
-    return spelled if spelled is not None else written
+    spelled: Node | None = _spelled(written)
+    return written if spelled is None else spelled
 
 
 def _spelled(written: Any) -> Any:
@@ -56,11 +56,11 @@ def _spelled(written: Any) -> Any:
     if isinstance(written, cp.cumsum):
         return as_product(arguments[0], written.axis)
     if isinstance(written, conv | convolve) and uncertain_in(given[0]):
-        return _convolved(*arguments, written.shape)
+        return _convolved(arguments[0], arguments[1], written.shape)
     if isinstance(written, conj | real) and not given[0].is_complex():
         return arguments[0]
     if isinstance(written, cp.SOC):
-        return _as_norm(*arguments, written.axis)
+        return _as_norm(arguments[0], arguments[1], written.axis)
     if all(new is old for new, old in zip(arguments, given, strict=True)):
         return None
     return written.copy(arguments)

@@ -145,7 +145,7 @@ class Summands:
 
     def _product(self, node: Any, i: int, weight: Any) -> list[Summand] | None:
         one, other = node.args
-        if uncertain_in(one) and uncertain_in(other) or max(one.ndim, other.ndim) > 2:
+        if (uncertain_in(one) and uncertain_in(other)) or max(one.ndim, other.ndim) > 2:
             return None
         left, right = _numbered(one), _numbered(other)
         left = left[None, :] if left.ndim < 2 else left
@@ -214,8 +214,7 @@ class Summands:
             if args[0].is_nonneg():
                 return self._each(args, weight)
             if self.is_linear(args[0]):
-                both = [[Summand(s * weight, args[0], False)] for s in (1.0, -1.0)]
-                return both
+                return [[Summand(s * weight, args[0], False)] for s in (1.0, -1.0)]
         if isinstance(body, cp.sum_largest) and sign > 0:
             return self._largest(body, weight)
         return None
@@ -229,9 +228,9 @@ class Summands:
 
     def _largest(self, body: Any, weight: Any) -> list[list[Summand]] | None:
         """Every way to choose the k largest, the last one in part if k is not whole."""
-        inner, k = body.args[0], body.k
+        inner, k = body.args[0], float(body.k)
         n, whole = inner.size, int(k)
-        if not np.isscalar(k) or k >= n or comb(n, whole) * n > MOST_PIECES:
+        if k >= n or comb(n, whole) * n > MOST_PIECES:
             return None
         entries = [self.of(inner, j, weight) for j in range(n)]
         shared = [self.of(inner, j, _times(k - whole, weight)) for j in range(n)]
@@ -283,7 +282,9 @@ def flat_entry(node: cp.Expression, i: int) -> cp.Expression:
         return node
     where = np.unravel_index(i, node.shape, order="F")
     entry = node[tuple(int(k) for k in where)]
-    return cp.Constant(entry.value) if entry.is_constant() and _is_plain(entry) else entry
+    return (
+        cp.Constant(entry.value) if entry.is_constant() and _is_plain(entry) else entry
+    )
 
 
 def _is_plain(node: cp.Expression) -> bool:

@@ -89,8 +89,6 @@ def held_rows(
                 "outcome could not be told."
             )
         some.append(
-            HeldRows(
-                part.held, rows, rows is ruler.cost, model.keys, oracles, ordinary
-            )
+            HeldRows(part.held, rows, rows is ruler.cost, model.keys, oracles, ordinary)
         )
     return some
