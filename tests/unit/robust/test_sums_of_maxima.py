@@ -219,8 +219,8 @@ def test_the_worst_case_is_that_over_all_corners_on_500_models(form):
 # -- an ellipsoid has no corners ---------------------------------------------------
 
 
-def on_the_edge(region, n=2000):
-    """Points all around an ellipse; between two of them it is flat to 1e-6."""
+def on_the_edge(region, n=600):
+    """Points all around an ellipse; between two of them it is flat to 2e-5."""
     turn = np.linspace(0, 2 * np.pi, n, endpoint=False)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
     return region.center + region.radius * circle * region.scale
@@ -239,10 +239,11 @@ def test_over_an_ellipse_no_outcome_on_its_edge_is_worse(form):
     by_sampling = max(
         float(cost(cp.Constant(v), cp.Constant(best)).value) for v in edge
     )
-    assert decision.objective == pytest.approx(by_sampling, rel=1e-5)
-    # No other stock does better against a coarse ring, which is a smaller set.
-    assert brute_force(cost, edge[::40], 2) <= decision.objective * (1 + 1e-6)
-    assert brute_force(cost, edge[::40], 2) >= decision.objective * (1 - 0.01)
+    size = abs(by_sampling)
+    assert decision.objective == pytest.approx(by_sampling, abs=1e-4 * size)
+    # A coarse ring is a smaller set: its best cost is a little less, and no more.
+    coarse = brute_force(cost, edge[::20], 2)
+    assert -1e-6 * size <= decision.objective - coarse <= 0.02 * size
 
 
 # -- more maxima than are written out -----------------------------------------------
@@ -293,7 +294,7 @@ def test_many_maxima_over_a_ball_are_searched_exactly():
 
 
 def test_beyond_the_limit_the_refusal_writes_the_rewrite():
-    y, x, goal, center, scale, _ = many_maxima(24)
+    y, x, goal, center, scale, _ = many_maxima(21)
     with pytest.raises(sl.errors.NotRobustifiable) as caught:
         sl.RobustProblem(goal, [x >= 0], {y: Ellipsoid(center, scale, 1.0)})
     words = str(caught.value)
@@ -301,9 +302,9 @@ def test_beyond_the_limit_the_refusal_writes_the_rewrite():
         "1048576",
         "sl.sets.Box(*U.bounds())",
         "cp.maximum",
-        "t = cp.Variable(48)",
+        "t = cp.Variable(42)",
         "t[0] >= ",
-        "sl.affine_rule(demand, shape=48)",
+        "sl.affine_rule(demand, shape=42)",
     ):
         assert part in words
     # The looser set that it names is taken.

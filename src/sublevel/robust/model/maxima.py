@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ...conic.canonical import cone_form
 from ...conic.cone_form import ConeForm
@@ -35,9 +36,9 @@ from .summands import Summand, Summands, total
 from .uncertain import Key, Uncertain, key_name, uncertain_in
 
 #: Most combinations of pieces that a group is written out in.
-MOST_COMBINED = 512
+MOST_COMBINED = 256
 #: Most choices of ends, 2 ** entries.
-MOST_ENDS = 256
+MOST_ENDS = 64
 #: Most combinations of pieces that are searched, context by context.
 MOST_SEARCHED = 2**20
 
@@ -227,8 +228,7 @@ class SumsOfMaxima:
             and combined is not None
             and combined <= (ends or MOST_COMBINED)
         ):
-            base = [] if group.linear is None else [group.linear]
-            return _largest([total([*base, *c]) for c in product(*known)])
+            return _combined(known, group.linear)
         if ends is not None:
             return self._at_ends(group)
         return None
@@ -370,6 +370,20 @@ def _entries_of(form: ConeForm, where: Mapping[int, Entry]) -> set[Entry]:
             number, start = where[parameter.id]
             entries |= {(number, start + k) for k in np.unique(terms.entry).tolist()}
     return entries
+
+
+def _combined(
+    terms: list[list[cp.Expression]], linear: cp.Expression | None
+) -> cp.Expression:
+    """The largest of all sums of one piece a term: one product for all of them."""
+    ends = np.cumsum([0, *map(len, terms)])
+    spans = [range(a, b) for a, b in pairwise(ends.tolist())]
+    picked = np.array(list(product(*spans)))
+    shape = (len(picked), int(ends[-1]))
+    rows = np.repeat(np.arange(len(picked)), picked.shape[1])
+    table = sp.csr_array((np.ones(picked.size), (rows, picked.ravel())), shape=shape)
+    sums = table @ cp.hstack([piece for pieces in terms for piece in pieces])
+    return cp.max(sums if linear is None else sums + linear)
 
 
 def _largest(parts: list[cp.Expression]) -> cp.Expression:
