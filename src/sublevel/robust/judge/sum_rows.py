@@ -15,6 +15,7 @@ from ...checks import Array
 from ..model.collinear import merged
 from ..model.nature import Nature
 from ..model.summands import Summand, Summands, total
+from ..model.variable_bounds import declared_sign
 from .places import Place, affine_parts, places_of, value_at
 from .reading import CLOSE, Frame, read
 from .tape import Leaves
@@ -112,13 +113,7 @@ def _curve(part: Summand, frame: Frame) -> BentTerm:
 
 def _are_written(rows: list[SumRow], moving: cp.Expression, frame: Frame) -> bool:
     """Whether rows of maxima say what the expression says, at random points."""
-    width, dims, count = frame.sizes()
-    rng = np.random.default_rng(2)
-    leaves = Leaves(
-        rng.normal(size=(POINTS, width)),
-        [rng.normal(size=(POINTS, dim)) for dim in dims],
-        rng.normal(size=count),
-    )
+    leaves = _scattered(frame)
     tape = read(moving, frame)
     wanted = tape.rows(leaves)
     size = tape.gross(leaves, np.zeros(leaves.values.shape))
@@ -129,6 +124,28 @@ def _are_written(rows: list[SumRow], moving: cp.Expression, frame: Frame) -> boo
         if not (np.abs(value - wanted[:, r]) <= CLOSE * size[:, r]).all():
             return False
     return True
+
+
+def _scattered(frame: Frame) -> Leaves:
+    """Leaves at random, of either sign unless one is declared."""
+    width, dims, count = frame.sizes()
+    rng = np.random.default_rng(2)
+    values, ordinary = rng.normal(size=(POINTS, width)), rng.normal(size=count)
+    outcomes = [rng.normal(size=(POINTS, dim)) for dim in dims]
+    for number, leaf in frame.leaves.items():
+        if number in frame.variables:
+            rows, start = values, frame.variables[number]
+            sign = declared_sign(leaf)
+        elif number in frame.outcomes:
+            start, key = frame.outcomes[number]
+            rows, sign = outcomes[key], int(leaf.is_nonneg()) - int(leaf.is_nonpos())
+        else:
+            rows, start = ordinary[None], frame.ordinary[number]
+            sign = int(leaf.is_nonneg()) - int(leaf.is_nonpos())
+        own = slice(start, start + leaf.size)
+        if sign:
+            rows[:, own] = sign * np.abs(rows[:, own])
+    return Leaves(values, outcomes, ordinary)
 
 
 def sum_at(row: SumRow, leaves: Leaves) -> Array:
