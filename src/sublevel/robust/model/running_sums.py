@@ -15,7 +15,7 @@ def as_product(summed: cp.Expression, axis: int | None) -> cp.Expression:
 
     Examples
     --------
-    >>> x = cp.Variable((2, 2), value=[[1.0, 2.0], [3.0, 4.0]])
+    >>> x = cp.Variable((2, 2), value=np.array([[1.0, 2.0], [3.0, 4.0]]))
     >>> print(as_product(x, 1).value)
     [[1. 3.] [3. 7.]]
     """

@@ -274,7 +274,7 @@ def flat_entry(node: cp.Expression, i: int) -> cp.Expression:
 
     Examples
     --------
-    >>> x = cp.Variable((2, 2), value=[[1.0, 2.0], [3.0, 4.0]])
+    >>> x = cp.Variable((2, 2), value=np.array([[1.0, 2.0], [3.0, 4.0]]))
     >>> float(flat_entry(x, 1).value)
     3.0
     """
