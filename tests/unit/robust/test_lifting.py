@@ -275,5 +275,5 @@ def test_an_ordinary_parameter_inside_is_taken_at_its_value():
 
 
 def test_objectives_that_ask_for_the_least_of_a_concave_function_are_refused():
-    with pytest.raises(NotRobustifiable, match="not a convex problem"):
+    with pytest.raises(NotRobustifiable, match="in a convex way"):
         RobustProblem(cp.Maximize(cp.log(V) @ X), [cp.sum(X) == 1], {V: BALL})

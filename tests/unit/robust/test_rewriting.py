@@ -286,7 +286,7 @@ def test_log_utility_over_an_ellipsoid_is_the_log_of_the_robust_return():
 
 
 def test_outcomes_in_one_set_are_not_independent():
-    shared = {(R, Q): Box([0.3, -0.2, -0.5, 0.2], [0.9, 0.6, 0.2, 0.5])}
+    shared = {(R, Q): Ellipsoid([0.6, 0.2, -0.1, 0.3], radius=0.2)}
     both = cp.exp(R @ Z) + cp.square(Q @ W) <= 4
     with pytest.raises(NotRobustifiable, match="nature could not all make worst"):
         RobustProblem(GOAL, [both, *LIMITS], shared)

@@ -139,6 +139,8 @@ class _Ways:
             )
         except Refusal as reason:
             refusal = reason
+        if _has_hidden(constraint):
+            raise refusal
         listed = self._listed(constraint, finite=True)
         if listed is not None:
             return listed
@@ -216,6 +218,13 @@ def at_outcome(constraint: cp.Constraint, key: Key, outcome: Array) -> cp.Constr
         parts[parameter.id] = part.reshape(parameter.shape, order="F")
         start += parameter.size
     return constraint.copy([substituted(side, parts) for side in constraint.args])
+
+
+def _has_hidden(constraint: cp.Constraint) -> bool:
+    """Whether uncertain data is no argument of anything, so nothing can replace it."""
+    zeros = {p.id: np.zeros(p.shape) for p in uncertain_in(constraint)}
+    sides = [substituted(side, zeros) for side in constraint.args]
+    return any(uncertain_in(side) for side in sides)
 
 
 def _is_convex_in(constraint: cp.Constraint, key: Key) -> bool:
