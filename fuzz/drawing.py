@@ -55,8 +55,10 @@ ROWS = (
 OBJECTIVES = (*["affine"] * 5, "max", "maximum", "pos", "abs", "norm2", "square", "exp")
 #: Rows that a solver with integers takes.
 POLYHEDRAL = ("affine", "vector", "greater", "min", "max", "pos", "abs", "norm_inf")
-#: Rows that are exact only if no two of their pieces meet the same outcome.
-SUMS = ("pos", "abs", "norm1", "norm2", "sum_squares", "log_sum_exp")
+#: Rows that are exact only if no two of their pieces meet the same outcome, or if they
+#: are sums of maxima.
+SUMS = ("norm2", "sum_squares", "log_sum_exp")
+MAXIMA = ("pos", "abs", "norm1")
 #: Rows whose arguments must have a sign for the worst case to be at an end.
 CURVED = ("abs", "norm1", "norm2", "square", "sum_squares", "norm_inf")
 TWISTS = (
@@ -301,7 +303,8 @@ class _Draw:
         unit = 1.0 if kind in UNITLESS else self.unit()
         pieces = []
         owners = rng.integers(count, size=len(model.keys))
-        apart = kind in SUMS and self.chance(0.85)
+        chance = 0.85 if kind in SUMS else 0.3 if kind in MAXIMA else 0.0
+        apart = self.chance(chance)
         for k in range(count):
             own = self.unit() if kind in SEPARATE else unit
             keys = [j for j in range(len(model.keys)) if self.chance(0.7)] or [0]

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_numbers, briefly
+from ..conic.program import Indices
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall
@@ -259,6 +260,14 @@ class Loss(ABC):
         The location and scale of the prediction are those of `shape_slots`.
         """
         return self.conjugate(slope, multiplier, prediction)
+
+    def block_numbers(self, dim: int) -> Indices:
+        """Which components of its sets move together: numbers of blocks, (dim,).
+
+        Components that share a budget do; a loss whose sets are products overrides
+        this.
+        """
+        return np.zeros(dim, dtype=int)
 
     @property
     def has_slots(self) -> bool:

@@ -13,8 +13,9 @@ from ..errors import InvalidParameter
 from ..guarantees import Certificate
 from ..loss_set.source import PredictsSets, SetSource, certificate_of
 from ..losses import Loss
-from ..sets import UncertaintySet
+from ..sets import Box, UncertaintySet
 from .decisions import Named, Promise
+from .model.set_shape import SetShape, shape_of, tied
 
 if TYPE_CHECKING:
     from .model.oracle import Oracle
@@ -66,6 +67,25 @@ class UncertainKey:
         """
         source = self.predicted
         return None if source is None else tuple(getattr(source, "losses_", ()))
+
+    @property
+    def shape(self) -> SetShape:
+        """What is known of the sets before it is known where they lie."""
+        losses, source = self.losses, self.source
+        if isinstance(source, UncertaintySet):
+            return shape_of(self._signed(source))
+        if losses is None or len(losses) != 1:
+            return tied(self.size)
+        return SetShape(losses[0].block_numbers(self.size))
+
+    def _signed(self, region: UncertaintySet) -> UncertaintySet:
+        """A set value without the outcomes that are declared impossible."""
+        if not self.nonneg.any():
+            return region
+        floor = np.where(self.nonneg, 0.0, -np.inf)
+        if not (region.bounds()[0] < floor).any():
+            return region
+        return region & Box(floor, np.full(self.size, np.inf))
 
     @property
     def certificate(self) -> Certificate | None:

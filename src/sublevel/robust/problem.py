@@ -28,6 +28,7 @@ from .model.affine_rule import signs
 from .model.oracle import Oracle
 from .model.products import products_in, stamp
 from .model.robust_model import read_model
+from .model.set_shape import SetShape
 from .model.uncertain import Key, Uncertain, key_name, key_signs, uncertain_in
 from .model.written import check_model, require_variables
 from .policy import Policy
@@ -83,6 +84,9 @@ class RobustProblem:
             for key, source in self.uncertainty.items()
         )
         self._policies: dict[Any, Policy] = {}
+        self._values: tuple[bytes, ...] = ()
+        self._sources: dict[Key, tuple[object, object]] = {}
+        self._shapes: dict[Key, tuple[UncertaintySet, SetShape]] = {}
         if all(p.value is not None for p in self._products):
             self.prepared()
 
@@ -237,6 +241,20 @@ class RobustProblem:
     def prepared(self) -> Prepared:
         """The model and its judge, at the present values of its products."""
         now = stamp(self._products) if self._products else ()
+        as_it_was = self._prepared is not None and now == self._values
+        for key in self.keys:
+            # The shape of sets is a matter of their losses, or of the value itself.
+            source, losses = self._sources.get(key.parameters, (None, None))
+            as_it_was &= source is key.source and losses == key.losses
+        if not as_it_was:
+            self._read(now)
+        assert self._prepared is not None
+        return self._prepared[1]
+
+    def _read(self, values: tuple[bytes, ...]) -> None:
+        """Read the model, unless values and shapes of sets are as they were."""
+        shapes = {key.parameters: self._shape(key) for key in self.keys}
+        now = (*values, *(b for s in shapes.values() for b in s.stamp))
         if self._prepared is None or self._prepared[0] != now:
             model = read_model(
                 self.objective,
@@ -244,15 +262,26 @@ class RobustProblem:
                 tuple(self.uncertainty),
                 self._goal,
                 self._products,
+                shapes,
             )
             self._prepared = now, Prepared(model)
-        return self._prepared[1]
+        self._values = values
+        self._sources = {k.parameters: (k.source, k.losses) for k in self.keys}
+
+    def _shape(self, key: UncertainKey) -> SetShape:
+        """The shape of a key's sets; that of a value is found out once."""
+        if not isinstance(key.source, UncertaintySet):
+            return key.shape
+        before = self._shapes.get(key.parameters)
+        if before is None or before[0] is not key.source:
+            self._shapes[key.parameters] = before = key.source, key.shape
+        return before[1]
 
     def over(self, sources: Sequence[AnySource]) -> RobustProblem:
         """The same model over other sets."""
         other = copy.copy(self)
         other.uncertainty = dict(zip(self.uncertainty, sources, strict=True))
-        vars(other)["_policies"] = {}
+        vars(other).update(_policies={}, _shapes=dict(self._shapes))
         return other
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
+from ..conic.program import Indices
 from ..guarantees import Calibrated, Calibration, Certificate
 from ..loss_set.batch import Batch, SetBatch
 from ..loss_set.marks import Hashes
@@ -64,6 +65,15 @@ class AtLevel:
         return self.source.predict_set(X, budget=budget)
 
 
+@dataclass(frozen=True)
+class PointLoss(Squared):
+    """The loss of sets of one outcome, which are products whatever the loss."""
+
+    def block_numbers(self, dim: int) -> Indices:
+        """Every component moves alone, as none moves."""
+        return np.arange(dim)
+
+
 @dataclass(frozen=True, eq=False)
 class Points:
     """Sets of a single outcome each: covariates are row numbers.
@@ -80,14 +90,16 @@ class Points:
     @property
     def losses_(self) -> tuple[Loss, ...]:
         """Any loss that is zero at the prediction only."""
-        return (Squared(),)
+        return (PointLoss(),)
 
     def predict_set(self, X: Table, budget: npt.ArrayLike | None = None) -> SetBatch:
         """The singletons at the rows numbered X."""
         del budget
         prediction = Prediction(self.vectors[np.asarray(X)])
         outcomes = Outcomes((Numbers(prediction.width),))
-        return SetBatch(Squared(), prediction, np.zeros(len(prediction)), outcomes, ())
+        return SetBatch(
+            PointLoss(), prediction, np.zeros(len(prediction)), outcomes, ()
+        )
 
 
 def _times(unit: float, level: float) -> float:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_entries, as_matrix
 from ..conic.maximise import maximise_expression
+from ..conic.program import Indices
 from ..errors import EmptySet, InvalidParameter
 from .base import UncertaintySet
 
@@ -141,6 +142,21 @@ class AffineImage(UncertaintySet):
         slope = self.matrix.T @ direction
         scale = np.abs(self.matrix.T) @ np.abs(direction)
         return np.where(np.abs(slope) <= 1e-15 * scale, 0.0, slope)
+
+    def blocks(self) -> Indices:
+        one_each = np.count_nonzero(self.matrix, axis=1) == 1
+        if not one_each.all() or len(np.unique(self._factors)) < self.dim:
+            return np.zeros(self.dim, dtype=int)
+        return np.asarray(self.set.blocks()[self._factors])
+
+    @property
+    def _factors(self) -> Indices:
+        """The factor with the largest share in each component, shape (dim,)."""
+        return np.asarray(np.argmax(np.abs(self.matrix), axis=1))
+
+    def corners(self, most: int) -> Array | None:
+        factors = self.set.corners(most)
+        return None if factors is None else self._image(factors)
 
     def hull_basis(self) -> Array:
         spread = self.matrix @ self.set.hull_basis()

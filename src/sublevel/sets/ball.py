@@ -133,6 +133,14 @@ class StretchedBall(UncertaintySet):
     def maximum(self, direction: Array) -> float:
         return self.norm_ball.support(direction)
 
+    def maxima(self, directions: Array) -> Array | None:
+        if self.radius == inf:
+            return None
+        matrix = np.diag(self.scale) if self.scale.ndim == 1 else self.scale
+        dual = 2 if self._order == 2 else inf
+        reach = np.linalg.norm(directions @ matrix, ord=dual, axis=1)
+        return np.asarray(directions @ self.center + self.radius * reach)
+
     def hull_basis(self) -> Array:
         return np.eye(self.dim)[:, : self.dim if self.radius > 0 else 0]
 
@@ -249,6 +257,13 @@ class L1Ball(StretchedBall):
     >>> U.volume()
     24.0
     """
+
+    def corners(self, most: int) -> Array | None:
+        if 2 * self.dim > most or not self.is_bounded:
+            return None
+        scale = np.diag(self.scale) if self.scale.ndim == 1 else self.scale
+        steps = self.radius * scale.T
+        return np.concatenate([self.center + steps, self.center - steps])
 
     @property
     def _order(self) -> int:

@@ -35,6 +35,7 @@ from ..checks import (
     require_tolerance,
 )
 from ..conic.maximise import maximise
+from ..conic.program import Indices
 from ..errors import InvalidParameter, Unbounded
 from .uniform import hit_and_run, middle, polar_volume
 
@@ -275,6 +276,29 @@ class UncertaintySet(Exports):
             return float(direction @ self.maximiser(direction))
         except Unbounded:
             return inf
+
+    def maxima(self, directions: Array) -> Array | None:
+        """Largest values in many directions (n, dim) at once, shape (n,); None where
+        there is no formula for them.
+        """
+        del directions
+        return None
+
+    def blocks(self) -> Indices:
+        """Which components move together: numbers of blocks, shape (dim,).
+
+        The set is the product of its shadows on the blocks. All components are one
+        block where that is not known.
+        """
+        return np.zeros(self.dim, dtype=int)
+
+    def corners(self, most: int) -> Array | None:
+        """Outcomes whose convex hull has every outcome in it, shape (n, dim).
+
+        None where there are more than `most`, or where they are not known.
+        """
+        outcomes = self.listed()
+        return None if outcomes is None or len(outcomes) > most else outcomes
 
     def hull_basis(self) -> Array:
         """Orthonormal directions, shape (dim, k), that span the affine hull.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_vector
+from ..conic.program import Indices
 from ..errors import InvalidParameter, Unbounded
 from .base import UncertaintySet
 
@@ -103,6 +105,18 @@ class Box(UncertaintySet):
                 "the direction asked for. Intersect it with a bounded set."
             )
         return np.where(direction != 0, end, rest)
+
+    def blocks(self) -> Indices:
+        return np.arange(self.dim)
+
+    def corners(self, most: int) -> Array | None:
+        moving = np.flatnonzero(self.lower < self.upper)
+        if len(moving) > 30 or 2 ** len(moving) > most or not self.is_bounded:
+            return None
+        ends = np.tile(self.lower, (2 ** len(moving), 1))
+        up = np.array(list(product((False, True), repeat=len(moving))), dtype=bool)
+        ends[:, moving] = np.where(up, self.upper[moving], self.lower[moving])
+        return ends
 
     def hull_basis(self) -> Array:
         return np.eye(self.dim)[:, self.lower < self.upper]

@@ -113,6 +113,11 @@ class Budget(UncertaintySet):
         unit[order] = np.clip(self.gamma - np.arange(self.dim), 0.0, 1.0)
         return np.asarray(self.center + self.deviation * unit * np.sign(slope))
 
+    def maxima(self, directions: Array) -> Array | None:
+        gains = -np.sort(-np.abs(directions * self.deviation), axis=1)
+        shares = np.clip(self.gamma - np.arange(self.dim), 0.0, 1.0)
+        return np.asarray(directions @ self.center + gains @ shares)
+
     def hull_basis(self) -> Array:
         return np.eye(self.dim)[:, (self.deviation > 0) & (self.gamma > 0)]
 

@@ -74,6 +74,9 @@ class Finite(UncertaintySet):
     def maximum(self, direction: Array) -> float:
         return float((self.points @ direction).max())
 
+    def maxima(self, directions: Array) -> Array | None:
+        return np.asarray((directions @ self.points.T).max(axis=1))
+
     def hull_basis(self) -> Array:
         return np.zeros((self.dim, 0))
 

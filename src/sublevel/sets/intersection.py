@@ -17,6 +17,7 @@ from cvxpy.constraints.zero import Equality
 
 from ..checks import Array, BoolArray
 from ..conic.maximise import maximise
+from ..conic.program import Indices
 from ..errors import EmptySet, InvalidParameter
 from .base import TOLERANCE, UncertaintySet
 from .members import SetsOfOneDim, is_empty
@@ -79,6 +80,14 @@ class Intersection(SetsOfOneDim):
                 widest = float(reach.max()) or 1.0
                 return (lower + upper) / 2, np.where(reach > 0, reach, widest)
         return np.zeros(self.dim), np.ones(self.dim)
+
+    def blocks(self) -> Indices:
+        numbers = self.sets[0].blocks()
+        for member in self.sets[1:]:
+            for block in np.unique(other := member.blocks()).tolist():
+                joined = np.isin(numbers, numbers[other == block])
+                numbers = np.where(joined, numbers[other == block].min(), numbers)
+        return numbers
 
     def hull_basis(self) -> Array:
         if self.listed() is not None:

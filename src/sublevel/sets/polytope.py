@@ -23,6 +23,8 @@ from .uniform import polar_volume
 
 #: Most dimensions in which corners are enumerated to find a volume.
 MOST_HULL_DIMENSIONS = 8
+#: Most dimensions in which corners are enumerated to stand for the polytope.
+MOST_CORNER_DIMENSIONS = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +99,12 @@ class Polytope(UncertaintySet):
         self.require_bounded("vertices")
         hull = _Hull.of(self.A, self.b)
         return hull.point + hull.corners() @ hull.basis.T
+
+    def corners(self, most: int) -> Array | None:
+        if self.dim > MOST_CORNER_DIMENSIONS or not self.is_bounded:
+            return None
+        vertices = self.vertices()
+        return None if len(vertices) > most else vertices
 
     def __repr__(self) -> str:
         return f"Polytope(dim={self.dim}, inequalities={self.b.size})"

@@ -15,6 +15,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, BoolArray
+from ..conic.program import Indices
 from .base import UncertaintySet
 from .members import as_sets
 
@@ -83,6 +84,20 @@ class Product(UncertaintySet):
     def maximum(self, direction: Array) -> float:
         blocks = zip(self.sets, self._blocks(direction), strict=True)
         return float(sum(member.maximum(block) for member, block in blocks))
+
+    def blocks(self) -> Indices:
+        numbers, start = [], 0
+        for member in self.sets:
+            numbers.append(start + member.blocks())
+            start += member.dim
+        return np.concatenate(numbers)
+
+    def corners(self, most: int) -> Array | None:
+        lists = [member.corners(most) for member in self.sets]
+        tables = [rows for rows in lists if rows is not None]
+        if len(tables) < len(lists) or prod(map(len, tables)) > most:
+            return None
+        return np.array([np.concatenate(rows) for rows in product(*tables)])
 
     def hull_basis(self) -> Array:
         from scipy.linalg import block_diag

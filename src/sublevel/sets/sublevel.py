@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_vector, briefly, is_number
+from ..conic.program import Indices
 from ..errors import InvalidParameter, Unbounded
 from ..labels import are_affordable
 from ..losses import Combined, LabelLoss, Loss
@@ -101,6 +102,9 @@ class Sublevel(UncertaintySet):
         budget = self.effective_budget
         return within_budget(self.loss, self.prediction, outcome, budget)
 
+    def blocks(self) -> Indices:
+        return self.loss.block_numbers(self.dim)
+
     @property
     def is_bounded(self) -> bool:
         """Whether the budget is finite."""
@@ -119,6 +123,12 @@ class Sublevel(UncertaintySet):
         return np.asarray(
             self.loss.worst_case(self.prediction, self.effective_budget, direction)
         )
+
+    def maxima(self, directions: Array) -> Array | None:
+        if not self.loss.closed_form or self.effective_budget == inf:
+            return None
+        budget = self.effective_budget
+        return self.loss.support(self.prediction, budget, directions)
 
     def maximum(self, direction: Array) -> float:
         if self.effective_budget == inf and not direction.any():

@@ -63,6 +63,13 @@ class Union(SetsOfOneDim):
         inside = [member.membership(outcomes, tol) for member in self.sets]
         return np.asarray(np.any(inside, axis=0))
 
+    def corners(self, most: int) -> Array | None:
+        lists = [member.corners(most) for member in self.sets]
+        tables = [rows for rows in lists if rows is not None]
+        if len(tables) < len(lists) or sum(map(len, tables)) > most:
+            return None
+        return np.concatenate(tables)
+
     def maximiser(self, direction: Array) -> Array:
         worst = [member.maximiser(direction) for member in self.sets]
         return worst[int(np.argmax([direction @ outcome for outcome in worst]))]

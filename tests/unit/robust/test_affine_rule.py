@@ -288,14 +288,17 @@ REFUSED = {
         "sl.affine_rule",
     ),
     "norm-of-rule": (lambda: cp.norm(Q) <= 1, "cannot be made robust"),
-    "sum-of-hinges": (lambda: cp.sum(cp.pos(Q)) <= 1, "cannot be made robust"),
+    "sum-of-squared-hinges": (
+        lambda: cp.sum(cp.square(cp.pos(Q))) <= 1,
+        "cannot be made robust",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_rule_cannot_do(name):
     make, message = REFUSED[name]
-    region = sl.sets.Box(np.zeros(3), np.ones(3))
+    region = sl.sets.Ellipsoid(np.full(3, 0.5), radius=0.5)
     with pytest.raises(NotRobustifiable, match=message):
         RobustProblem(cp.Minimize(cp.sum(X)), [make(), X >= 0], {R: region})
 

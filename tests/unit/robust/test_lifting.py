@@ -151,6 +151,7 @@ def test_integer_decisions_equal_brute_force():
 
 V = Uncertain(2, name="v", nonneg=True)
 BOX = sl.sets.Box([0.5, 0.6], [1.5, 1.4])
+BALL = sl.sets.Ellipsoid((BOX.lower + BOX.upper) / 2, (BOX.upper - BOX.lower) / 2, 1.0)
 Z, T = cp.Variable(2, name="z"), cp.Variable(name="t")
 Q = Uncertain(2, name="q")
 K = cp.Parameter(nonneg=True, value=1.0)
@@ -256,7 +257,7 @@ REFUSED = {
 def test_the_rest_is_refused_with_the_constraint_and_the_way_out(name):
     constraint, way_out = REFUSED[name]
     with pytest.raises(NotRobustifiable, match=way_out) as caught:
-        RobustProblem(cp.Minimize(cp.sum(X) + T), [constraint], {V: BOX, Q: BOX})
+        RobustProblem(cp.Minimize(cp.sum(X) + T), [constraint], {V: BALL, Q: BALL})
     assert str(constraint) in str(caught.value)
 
 
@@ -275,4 +276,4 @@ def test_an_ordinary_parameter_inside_is_taken_at_its_value():
 
 def test_objectives_that_ask_for_the_least_of_a_concave_function_are_refused():
     with pytest.raises(NotRobustifiable, match="in a convex way"):
-        RobustProblem(cp.Maximize(cp.log(V) @ X), [cp.sum(X) == 1], {V: BOX})
+        RobustProblem(cp.Maximize(cp.log(V) @ X), [cp.sum(X) == 1], {V: BALL})

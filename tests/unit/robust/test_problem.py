@@ -175,7 +175,7 @@ def test_a_solver_that_cannot_see_the_cone_never_answers():
         (lambda r: {cp.Parameter(2): 3}, InvalidParameter, "sl.Uncertain"),
         (lambda r: {r: sl.sets.Box([0], [1])}, InvalidParameter, "dimension 2, got 1"),
         (
-            lambda r: {r: sl.sets.Box([0, 0], [1, np.inf])},
+            lambda r: {r: sl.sets.Ellipsoid([0.0, 0.0], radius=np.inf)},
             Unbounded,
             "unbounded, so no worst case",
         ),

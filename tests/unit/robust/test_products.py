@@ -71,7 +71,7 @@ def test_without_a_value_nothing_is_decided():
 def test_what_is_inexact_stays_refused():
     k = cp.Parameter(nonneg=True, name="k", value=2.0)
     r, z = sl.Uncertain(2, name="r"), cp.Variable(2)
-    region = sl.sets.Box([0.0, 0.0], [1.0, 1.0])
-    bad = k * cp.max(cp.multiply(r, z)) + r @ z <= 4
+    region = sl.sets.Ellipsoid([0.5, 0.5], radius=0.5)
+    bad = k * cp.exp(cp.max(cp.multiply(r, z))) + r @ z <= 4
     with pytest.raises(NotRobustifiable):
         sl.RobustProblem(cp.Minimize(cp.sum(z)), [bad, cp.abs(z) <= 1], {r: region})

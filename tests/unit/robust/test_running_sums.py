@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sublevel.robust import RobustProblem, Uncertain
-from sublevel.robust.model.running_sums import spelled_out
+from sublevel.robust.model.spelling import spelled_out
 from sublevel.sets import Box
 
 RNG = np.random.default_rng(2)

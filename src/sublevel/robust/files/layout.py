@@ -23,12 +23,13 @@ from ..decisions import Layout, Named
 from ..judge.places import TablePlace
 from ..judge.ruler import Ruler
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
+from ..judge.sum_rows import BentTerm, SumRow
 from ..judge.written_rows import WrittenRows
 from ..keys import UncertainKey
 from ..probes import Probes
 from ..solve.chunk import ChunkTask
 from ..solve.compiled import Compiled
-from ..solve.slots import slot_values
+from ..solve.slots import end_values, slot_values
 from ..sources import AtLevel
 from .frames import contexts_from, contexts_to
 from .packing import MOST, Packer, Unpacker, as_shape, require, whole
@@ -172,7 +173,10 @@ def _try(
     slots = {n: s for n, s in named.items() if not n.startswith("ordinary.")}
     for number, batch in enumerate(batches):
         if batch is not None:
-            for name, values in slot_values(number, batch.parts).items():
+            signs = task.compiled.nonneg[number]
+            filled = slot_values(number, batch.parts)
+            filled |= end_values(number, batch.parts, signs, named)
+            for name, values in filled.items():
                 one = slots.pop(name, None)
                 fits = one is None or one.stop - one.start == values.shape[1]
                 require(fits, "the size of a slot")
@@ -323,6 +327,7 @@ def _rows_to(rows: WrittenRows, packer: Packer) -> Plain:
         "sides": [tape_to(side, packer) for side in rows.sides],
         "plain": places(rows.plain),
         "places": places(rows.places),
+        "sums": [_sum_to(row, packer) for row in rows.sums],
     }
 
 
@@ -339,9 +344,41 @@ def _rows_from(about: Plain, reader: Unpacker, sizes: Sizes) -> WrittenRows:
         tuple(tape_from(side, reader, sizes) for side in about["sides"]),
         None if plain is None else places(plain),
         places(about["places"]),
+        (),
+        tuple(_sum_from(row, reader, sizes) for row in about["sums"]),
     )
+    require(len(rows.sums) in (0, rows.size), "sums of a constraint")
     require(rows.plain is None or len(rows.plain) == rows.size, "rows of a constraint")
     return rows
+
+
+def _sum_to(row: SumRow, packer: Packer) -> Plain:
+    assert row.linear is None or isinstance(row.linear, TablePlace)
+    return {
+        "linear": None if row.linear is None else _place_to(row.linear, packer),
+        "terms": [
+            {
+                "places": [
+                    _place_to(place, packer)
+                    for place in term.places
+                    if isinstance(place, TablePlace)
+                ],
+                "is_largest": term.is_largest,
+            }
+            for term in row.terms
+        ],
+    }
+
+
+def _sum_from(about: Plain, reader: Unpacker, sizes: Sizes) -> SumRow:
+    linear, terms = about["linear"], []
+    for term in about["terms"]:
+        require(len(term["places"]) > 0, "places of a term")
+        places = tuple(_place_from(place, reader, sizes) for place in term["places"])
+        terms.append(BentTerm(places, term["is_largest"] is True))
+    return SumRow(
+        None if linear is None else _place_from(linear, reader, sizes), tuple(terms)
+    )
 
 
 def _place_to(place: TablePlace, packer: Packer) -> Plain:

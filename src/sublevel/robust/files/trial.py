@@ -24,7 +24,7 @@ from ...sets import UncertaintySet
 from ..judge.tape import Leaves
 from ..judge.written_rows import WrittenRows
 from ..solve.chunk import ChunkTask
-from ..solve.slots import slot_values
+from ..solve.slots import end_values, slot_values
 
 #: Cones, in an order to count by.
 KINDS = ("zero", "nonneg", "soc", "psd", "exp", "power")
@@ -101,7 +101,10 @@ def tried(
             sums.add(_support(region, outcome[0]), SOLVED)
         if parts is not None:
             batch = made_up(task, number, parts, budgets[number])
-            filled |= {} if batch is None else slot_values(number, batch.parts)
+            signs = compiled.nonneg[number]
+            if batch is not None:
+                filled |= slot_values(number, batch.parts)
+                filled |= end_values(number, batch.parts, signs, program.slots)
             for part in () if batch is None else batch.parts:
                 sums.add(part.loss.score(part.prediction, outcome))
                 sums.add(part.effective_budgets)
@@ -177,7 +180,10 @@ def _rows(rows: WrittenRows, leaves: Leaves) -> Iterator[Array]:
         yield rows.free.rows(leaves)
     for side in rows.sides:
         yield side.rows(leaves)
-    for place in (*(rows.plain or ()), *rows.places):
+    summed = [place for row in rows.sums for place in row.places]
+    for row in rows.sums:
+        yield np.array([[len(t.places), float(t.is_largest)] for t in row.terms])
+    for place in (*(rows.plain or ()), *rows.places, *summed):
         yield place.certain(leaves.values, leaves.ordinary)
         yield from place.directions(leaves.values, leaves.ordinary).values()
         for entries in place.entries.values():

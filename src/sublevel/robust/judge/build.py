@@ -7,14 +7,18 @@ from collections.abc import Sequence
 import cvxpy as cp
 import numpy as np
 
+from ...checks import Array
+from ..model.nature import Nature
 from ..model.products import at_values, products_in
 from ..model.robust_model import RobustModel
+from ..model.spelling import spelled_out
 from ..model.uncertain import uncertain_in
 from ..model.variable_bounds import declared_bounds, integer_entries
 from .concave import ConcavePart
-from .places import Nature, Place, affine_parts, places_of, split
+from .places import Place, affine_parts, places_of, split
 from .reading import Frame, read, violation_tape
 from .ruler import Ruler
+from .sum_rows import sum_rows
 from .tape import Step, Tape
 from .written_rows import WrittenRows
 
@@ -35,7 +39,7 @@ def ruler_of(model: RobustModel, frame: Frame) -> Ruler:
         aim = at_values(aim <= 0, products).args[0]
         cost = _rows_of(aim, (aim,), False, frame, str(model.objective))
     sizes = [int(v.size) for v in model.variables]
-    ends = [declared_bounds(v) for v in model.variables]
+    ends = [_bounds(v, model.certain_constraints) for v in model.variables]
     whole = np.zeros(sum(sizes), dtype=bool)
     starts = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(int)
     for variable, start in zip(model.variables, starts.tolist(), strict=True):
@@ -71,6 +75,34 @@ def frame_of(model: RobustModel) -> Frame:
         start += parameter.size
     every = [*model.variables, *(p for key in model.keys for p in key), *model.ordinary]
     return Frame(variables, outcomes, ordinary, {leaf.id: leaf for leaf in every})
+
+
+def _bounds(
+    variable: cp.Variable, constraints: Sequence[cp.Constraint]
+) -> tuple[Array, Array]:
+    """Bounds of a variable's entries, declared or written as x <= constant."""
+    lower, upper = declared_bounds(variable)
+    for constraint in constraints:
+        if type(constraint).__name__ != "Inequality":
+            continue
+        left, right = constraint.args
+        for side, other, ends in ((left, right, 1), (right, left, 0)):
+            if side is variable and _is_number(other) and _fits(other, variable):
+                wide = np.broadcast_to(other.value, variable.shape)
+                bound = np.ravel(wide, order="F").astype(float)
+                if ends:
+                    upper = np.minimum(upper, bound)
+                else:
+                    lower = np.maximum(lower, bound)
+    return (lower, upper) if (lower <= upper).all() else declared_bounds(variable)
+
+
+def _is_number(expression: cp.Expression) -> bool:
+    return not expression.variables() and not expression.parameters()
+
+
+def _fits(number: cp.Expression, variable: cp.Variable) -> bool:
+    return bool(number.size == 1 or number.shape == variable.shape)
 
 
 def _declared(variables: Sequence[cp.Variable]) -> list[cp.Constraint]:
@@ -134,16 +166,17 @@ def _rows_of(
         return WrittenRows(text, equal, tape, tape, tapes, None)
     rest = sum(free[1:], free[0]) if free else None
     free_tape = None if rest is None else read(rest, frame)
-    moving = sum(seeing[1:], seeing[0])
+    moving = spelled_out(sum(seeing[1:], seeing[0]))
     if Nature(moving).is_affine:
         plain = places_of(moving, frame)
         return WrittenRows(text, equal, tape, free_tape, tapes, plain)
     places: list[Place] = []
     for part in affine_parts(moving):
-        places += places_of(part, frame)
+        places += [place for place in places_of(part, frame) if place.entries]
     concave = tuple(ConcavePart(Nature(part), frame) for part in _concave_parts(moving))
+    sums = () if equal else sum_rows(moving, frame)
     return WrittenRows(
-        text, equal, tape, free_tape, tapes, None, tuple(places), concave
+        text, equal, tape, free_tape, tapes, None, tuple(places), concave, sums
     )
 
 

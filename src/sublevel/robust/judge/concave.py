@@ -13,7 +13,7 @@ from ...checks import Array
 from ...conic.maximise import maximise_expression
 from ...errors import EmptySet, NotRobustifiable
 from ...sets import UncertaintySet
-from .places import Nature
+from ..model.nature import Nature
 from .reading import Frame
 from .set_oracles import BatchOracle, FixedOracle, SetOracle
 

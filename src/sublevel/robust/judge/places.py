@@ -24,8 +24,8 @@ from ...checks import Array
 from ...conic.canonical import cone_form
 from ...conic.cone_form import ConeForm
 from ...conic.program import Indices
-from ...conic.substitution import substituted
 from ...errors import NotRobustifiable
+from ..model.nature import Nature
 from ..model.uncertain import Uncertain, uncertain_in
 from .reading import CLOSE, POINTS, Frame, read
 from .tape import Leaves, Tape
@@ -163,42 +163,6 @@ def _terms(expression: cp.Expression, sign: float) -> list[cp.Expression]:
     if isinstance(expression, NegExpression):
         return _terms(expression.args[0], -sign)
     return [expression if sign > 0 else -expression]
-
-
-class Nature:
-    """An expression as nature sees it: the decision is given, the outcome is to choose.
-
-    Variables become parameters and uncertain parameters variables, so that CVXPY says
-    how the expression bends in the outcome.
-    """
-
-    def __init__(self, expression: cp.Expression) -> None:
-        self.expression = expression
-        self.outcomes = {
-            p.id: cp.Variable(p.shape, nonneg=p.is_nonneg())
-            for p in uncertain_in(expression)
-        }
-        given = {v.id: _as_given(v) for v in expression.variables()}
-        self.view = substituted(expression, {**self.outcomes, **given})
-        self.given = given
-
-    @property
-    def is_affine(self) -> bool:
-        """Whether the outcome enters linearly."""
-        return bool(self.view.is_affine())
-
-    @property
-    def is_concave(self) -> bool:
-        """Whether its largest value over a convex set is a convex problem."""
-        return bool(self.view.is_concave())
-
-
-def _as_given(variable: cp.Variable) -> cp.Parameter:
-    return cp.Parameter(
-        variable.shape,
-        nonneg=bool(variable.is_nonneg()),
-        nonpos=bool(variable.is_nonpos() and not variable.is_nonneg()),
-    )
 
 
 def affine_parts(expression: cp.Expression) -> list[cp.Expression]:

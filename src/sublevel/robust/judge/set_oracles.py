@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices, Rows
+from ...errors import Unbounded
 from ...loss_set.batch import Batch, SetBatch
 from ...losses import LabelLoss
 from ...losses.separable import SeparableLoss
@@ -68,6 +69,12 @@ class SetOracle(Protocol):
     def narrowed(self, rows: Rows) -> SetOracle:
         """The same at some contexts."""
 
+    def blocks(self) -> Indices:
+        """Which entries of an outcome move together, shape (dim,)."""
+
+    def maxima(self, directions: Array) -> Array | None:
+        """How far one context's set goes in many directions, shape (n,); or None."""
+
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""
 
@@ -112,6 +119,12 @@ class FixedOracle:
         del rows
         return self
 
+    def blocks(self) -> Indices:
+        """Which entries of an outcome move together, shape (dim,)."""
+        if isinstance(self.region, UncertaintySet):
+            return self.region.blocks()
+        return np.zeros(self.dim, dtype=int)
+
     def listed(self, most: int) -> Array | None:
         """Every outcome of a set of at most so many, shape (outcomes, dim); or None."""
         if not isinstance(self.region, UncertaintySet):
@@ -119,9 +132,26 @@ class FixedOracle:
         outcomes = self.region.listed()
         return None if outcomes is None or len(outcomes) > most else outcomes
 
+    def maxima(self, directions: Array) -> Array | None:
+        """How far the set goes in many directions, shape (n,); or None."""
+        if not isinstance(self.region, UncertaintySet):
+            return None
+        return self.region.maxima(directions)
+
+    def corners(self, most: int) -> Array | None:
+        """Outcomes with every other one between them, shape (corners, dim); None
+        where these are not known, or more than so many.
+        """
+        if not isinstance(self.region, UncertaintySet):
+            return None
+        return self.region.corners(most)
+
     def _one(self, direction: Array) -> Array:
         region = self.region
-        outcome = region.worst_case(direction)
+        try:
+            outcome = region.worst_case(direction)
+        except Unbounded:
+            return np.full(self.dim, np.nan)
         if not isinstance(region, UncertaintySet) or not direction.any():
             return outcome
         believed = _lies_on(region, direction, outcome)
@@ -143,6 +173,9 @@ def _lies_on(region: UncertaintySet, direction: Array, outcome: Array) -> bool:
         return bool(direction @ outcome >= values.max() - slack)
     if isinstance(region, LabelSet | Mixed):
         # Labels have no boundary to step over; their oracle is an enumeration.
+        return True
+    if isinstance(region, Box) and not region.is_bounded:
+        # There may be no way to the opposite end; which end is meant is a sign.
         return True
     opposite = region.worst_case(-direction)
     way = outcome - opposite
@@ -221,6 +254,17 @@ class BatchOracle:
         """The same at some contexts."""
         batch: Any = self.batch[rows]
         return replace(self, batch=batch)
+
+    def blocks(self) -> Indices:
+        """Which entries of an outcome move together, shape (dim,)."""
+        parts = self.batch.parts
+        if len(parts) > 1:
+            return np.zeros(self.dim, dtype=int)
+        return parts[0].loss.block_numbers(self.dim)
+
+    def maxima(self, directions: Array) -> Array | None:
+        """How far the set of the only context goes, shape (n,); or None."""
+        return None if self.nonneg.any() else self.batch[0].maxima(directions)
 
     def signed(self, outcomes: Array) -> Array:
         """Outcomes without the rounding below zero of entries that are not negative."""

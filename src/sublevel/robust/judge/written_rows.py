@@ -16,15 +16,20 @@ import numpy as np
 
 from ...checks import Array, BoolArray
 from ...conic.program import Indices
+from ...sets import Finite
 from .concave import ConcavePart
 from .places import Place, ProbedPlace, value_at
 from .set_oracles import FixedOracle, SetOracle
+from .sum_rows import SumRow
 from .tape import Leaves, Tape
+from .worst_sum import WorstSum
 
 #: Outcomes of different sets are joined in all ways while these are at most so many.
 MOST_JOINED = 1024
 #: Finite sets of at most so many outcomes are tried one by one.
 MOST_LISTED = 500
+#: The same, where there is another set beside; and corners of sets of more outcomes.
+MOST_OUTCOMES, MOST_CORNERS = 200, 64
 
 #: Key number -> outcomes, shape (n, dim).
 Joint = dict[int, Array]
@@ -96,6 +101,8 @@ class WrittenRows:
     plain : for each row the rest of it as one place, or None if it is not
     places : where the outcome enters, if the rows are not plain
     concave : parts that bend the outcome downwards, if the rows are not plain
+    sums : for each row what it adds up, where trying each place by itself may not find
+        the worst outcome; else none
     """
 
     text: str
@@ -106,6 +113,7 @@ class WrittenRows:
     plain: tuple[Place, ...] | None
     places: tuple[Place, ...] = ()
     concave: tuple[ConcavePart, ...] = ()
+    sums: tuple[SumRow, ...] = ()
 
     @property
     def size(self) -> int:
@@ -123,7 +131,8 @@ class WrittenRows:
     def storable(self) -> str | None:
         """What no file can hold, or None."""
         tapes = [self.residual, *self.sides, *([self.free] if self.free else [])]
-        places = (*(self.plain or ()), *self.places)
+        places = [*(self.plain or ()), *self.places]
+        places += [place for row in self.sums for place in row.places]
         if self.concave or any(isinstance(place, ProbedPlace) for place in places):
             return "a function that bends the outcome, or what multiplies it"
         return next((t.storable for t in tapes if t.storable), None)
@@ -149,7 +158,9 @@ class WrittenRows:
 
     def worst(self, held: Held) -> Extremes:
         """The rows at their worst outcomes."""
-        return self._by_place(held) if self.plain is not None else self._by_trial(held)
+        if self.plain is not None:
+            return self._by_place(held)
+        return self._by_outcomes(held) or self._by_sums(held) or self._by_trial(held)
 
     def worst_outcomes(
         self, held: Held, extremes: Extremes, rows: Indices
@@ -204,8 +215,45 @@ class WrittenRows:
 
     # -- a row of maxima and curves: every candidate is tried -----------------------
 
+    def _by_outcomes(self, held: Held) -> Extremes | None:
+        """One outcome of a set of few after another, if there are other sets too."""
+        seen = {key for place in self.places for key in place.entries}
+        seen |= {key for part in self.concave for key in part.keys}
+        for key in sorted(seen) if len(seen) > 1 else ():
+            oracle = held.oracles[key]
+            if not isinstance(oracle, FixedOracle):
+                continue
+            outcomes = oracle.listed(MOST_OUTCOMES)
+            if outcomes is None or len(outcomes) == 1:
+                continue
+            joints: list[Joint] = []
+            for outcome in outcomes:
+                single = FixedOracle(Finite(outcome[None]), oracle.nonneg)
+                oracles = [
+                    single if k == key else o for k, o in enumerate(held.oracles)
+                ]
+                joints += self.worst(replace(held, oracles=oracles)).joints
+            return self._tried(held, joints)
+        return None
+
+    def _by_sums(self, held: Held) -> Extremes | None:
+        """Rows that add up several functions of the outcome, each as a sum."""
+        joints = []
+        for r, row in enumerate(self.sums):
+
+            def evaluate(joint: Joint, r: int = r) -> Array:
+                return self._row_at(held, joint, r)
+
+            joint = WorstSum(row, held, evaluate).joint()
+            if joint is None:
+                return None
+            joints.append(joint)
+        return self._tried(held, joints) if joints else None
+
     def _by_trial(self, held: Held) -> Extremes:
-        joints = self._joined(held, self._candidates(held))
+        return self._tried(held, self._joined(held, self._candidates(held)))
+
+    def _tried(self, held: Held, joints: Sequence[Joint]) -> Extremes:
         best, chosen = np.full((len(held), self.size), -np.inf), None
         chosen = np.zeros(best.shape, dtype=int)
         size = np.zeros(best.shape)
@@ -335,4 +383,6 @@ def _listed(oracle: SetOracle, n: int) -> list[Array]:
     if not isinstance(oracle, FixedOracle):
         return []
     outcomes = oracle.listed(MOST_LISTED)
+    if outcomes is None:
+        outcomes = oracle.corners(MOST_CORNERS)
     return [] if outcomes is None else [np.tile(row, (n, 1)) for row in outcomes]

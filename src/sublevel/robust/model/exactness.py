@@ -1,18 +1,20 @@
 """Whether layers can be made robust row by row without giving anything away.
 
 The variables that bound something uncertain are fixed before the outcome is known. That
-is always safe, and exact as long as no row, and no curve, meets the same uncertain key
-twice: through its own coefficients, or through such variables. Nature then makes each
-of them worst at the same time.
+is always safe, and exact as long as no row, and no curve, meets the same block of an
+outcome twice: through its own coefficients, or through such variables. Blocks move
+independently (a set of its own, an entry of a box), so nature then makes each of them
+worst at the same time.
 
     max(r @ x, r @ z) <= 1            exact: one bound depends on r, the row has no more
     exp(r @ x) + exp(q @ x) <= 1      exact: r and q are in sets of their own
+    pos(r[0]) + pos(r[1]) <= x        exact if r is in a box
     r @ x + max(r @ x, r @ z) <= 1    not exact: the row sees r, and a bound that does
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -25,17 +27,24 @@ from .equalities import absorbed
 from .lifting import Lifted
 from .refusal import Refusal
 from .rewriting import Curve, Step, assembled, layers
+from .set_shape import SetShape, tied
 from .uncertain import Key, Uncertain
 
-#: Numbers of the keys something depends on.
-Keys = frozenset[int]
+#: The blocks of outcomes something depends on: number of the key, and of the block.
+Blocks = frozenset[tuple[int, int]]
 
-NOTHING: Keys = frozenset()
+NOTHING: Blocks = frozenset()
 
 WAY_OUT = "Rewrite it so that the outcome enters each row once and linearly."
 
 
-def exact_form(constraint: cp.Constraint, keys: tuple[Key, ...]) -> ConeForm:
+#: Key -> the shape of its sets; of a key that is not there nothing is known.
+Shapes = Mapping[Key, SetShape]
+
+
+def exact_form(
+    constraint: cp.Constraint, keys: tuple[Key, ...], shapes: Shapes | None = None
+) -> ConeForm:
     """Cone rows that are the constraint for every outcome, each made robust alone.
 
     Raises Refusal where there are none.
@@ -50,7 +59,7 @@ def exact_form(constraint: cp.Constraint, keys: tuple[Key, ...]) -> ConeForm:
     _require_dcp(constraint)
     steps = layers(constraint, keys)
     if len(steps) > 1:
-        _Reach(keys).follow(steps)
+        _Reach(keys, shapes or {}).follow(steps)
     written = assembled(steps)
     for layer in written:
         _require_dpp(layer)
@@ -62,14 +71,20 @@ def exact_form(constraint: cp.Constraint, keys: tuple[Key, ...]) -> ConeForm:
 
 
 class _Reach:
-    """Which keys each entry of the bounding variables depends on."""
+    """Which blocks each entry of the bounding variables depends on."""
 
-    def __init__(self, keys: tuple[Key, ...]) -> None:
-        self._number = {p.id: k for k, key in enumerate(keys) for p in key}
-        self._reached: dict[int, list[Keys]] = {}
+    def __init__(self, keys: tuple[Key, ...], shapes: Shapes) -> None:
+        self._blocks: dict[int, list[tuple[int, int]]] = {}
+        for number, key in enumerate(keys):
+            size = sum(parameter.size for parameter in key)
+            labels = shapes.get(key, tied(size)).blocks.tolist()
+            for parameter in key:
+                own, labels = labels[: parameter.size], labels[parameter.size :]
+                self._blocks[parameter.id] = [(number, label) for label in own]
+        self._reached: dict[int, list[Blocks]] = {}
 
     def follow(self, steps: list[Step]) -> None:
-        """Raise Refusal where a row or a curve meets a key twice."""
+        """Raise Refusal where a row or a curve meets a block twice."""
         for step in steps:
             if isinstance(step, Curve):
                 self._reached[step.variable.id] = self._curve(step)
@@ -80,8 +95,8 @@ class _Reach:
             if step.variable is not None:
                 self._reached[step.variable.id] = _by_entry(form, step.variable, seen)
 
-    def _curve(self, step: Curve) -> list[Keys]:
-        """Keys of each entry of a curve, given those of its arguments."""
+    def _curve(self, step: Curve) -> list[Blocks]:
+        """Blocks of each entry of a curve, given those of its arguments."""
         size = step.variable.size
         places = [self._entries(step, bounds) for bounds in step.arguments]
         if step.elementwise:
@@ -94,17 +109,17 @@ class _Reach:
         reached = [NOTHING.union(*group) for group in groups]
         return reached if step.elementwise else reached * size
 
-    def _entries(self, step: Curve, bounds: tuple[cp.Variable, ...]) -> list[Keys]:
-        """Keys of each entry of an argument, whichever end of it is worst."""
+    def _entries(self, step: Curve, bounds: tuple[cp.Variable, ...]) -> list[Blocks]:
+        """Blocks of each entry of an argument, whichever end of it is worst."""
         ends = zip(*(self._reached[bound.id] for bound in bounds), strict=True)
         reached = [NOTHING.union(*keys) for keys in ends]
         if step.elementwise and len(reached) not in (1, step.variable.size):
             return [NOTHING.union(*reached)]
         return reached
 
-    def _rows(self, form: ConeForm) -> list[Keys]:
-        """Keys of each row of a layer."""
-        own: list[set[int]] = [set() for _ in range(form.constant.shape[0])]
+    def _rows(self, form: ConeForm) -> list[Blocks]:
+        """Blocks of each row of a layer."""
+        own: list[set[tuple[int, int]]] = [set() for _ in range(form.constant.shape[0])]
         columns = self._columns(form)
         for parameter, terms in form.parameters.items():
             if isinstance(parameter, Uncertain):
@@ -113,8 +128,9 @@ class _Reach:
                         "an uncertain coefficient multiplies something that depends on "
                         "the outcome already. " + WAY_OUT
                     )
-                for i in np.unique(terms.row).tolist():
-                    own[i].add(self._key(parameter))
+                pairs = zip(terms.row.tolist(), terms.entry.tolist(), strict=True)
+                for i, entry in pairs:
+                    own[i] |= self._blocks_of(parameter, entry)
         reached = []
         for i, keys in enumerate(own):
             used = [columns[c] for c in _columns_of(form, i) if c in columns]
@@ -122,8 +138,8 @@ class _Reach:
             reached.append(frozenset(keys).union(*used))
         return reached
 
-    def _columns(self, form: ConeForm) -> dict[int, Keys]:
-        """Column -> keys, for the columns of bounding variables that depend on any."""
+    def _columns(self, form: ConeForm) -> dict[int, Blocks]:
+        """Column -> blocks, for columns of bounding variables that depend on any."""
         return {
             column: keys
             for variable, columns in form.columns
@@ -135,9 +151,11 @@ class _Reach:
             if keys
         }
 
-    def _key(self, parameter: Uncertain) -> int:
-        first = parameter.key[0] if isinstance(parameter, Lifted) else parameter
-        return self._number[first.id]
+    def _blocks_of(self, parameter: Uncertain, entry: int) -> set[tuple[int, int]]:
+        if not isinstance(parameter, Lifted):
+            return {self._blocks[parameter.id][entry]}
+        # A function of the outcome may depend on all of it.
+        return {block for p in parameter.key for block in self._blocks[p.id]}
 
 
 def _require_dcp(constraint: cp.Constraint) -> None:
@@ -184,8 +202,10 @@ def _require_linear(form: ConeForm) -> None:
             )
 
 
-def _by_entry(form: ConeForm, variable: cp.Variable, seen: list[Keys]) -> list[Keys]:
-    """Keys of each entry of a variable, from those of the rows that bound it."""
+def _by_entry(
+    form: ConeForm, variable: cp.Variable, seen: list[Blocks]
+) -> list[Blocks]:
+    """Blocks of each entry of a variable, from those of the rows that bound it."""
     (columns,) = (c for v, c in form.columns if v.id == variable.id)
     rows = form.constant[:, columns].tocsc()
     spans = pairwise(rows.indptr.tolist())
@@ -198,8 +218,8 @@ def _columns_of(form: ConeForm, row: int) -> set[int]:
     return constant.union(*(t.column.tolist() for _, t in form.ordinary(row)))
 
 
-def _require_apart(sources: Iterable[Keys]) -> None:
-    seen: set[int] = set()
+def _require_apart(sources: Iterable[Blocks]) -> None:
+    seen: set[tuple[int, int]] = set()
     for keys in sources:
         if seen & keys:
             raise Refusal(

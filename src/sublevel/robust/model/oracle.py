@@ -114,6 +114,14 @@ class CheckedOracle:
             )
         return members
 
+    def bounds(self) -> tuple[Array, Array]:
+        """Least and largest value of each entry: two arrays of shape (dim,)."""
+        axes = np.eye(self.dim)
+        upper = [axis @ self.worst_case(axis) for axis in axes]
+        return np.array([axis @ self.worst_case(-axis) for axis in axes]), np.array(
+            upper
+        )
+
     @property
     def _knows_members(self) -> bool:
         return callable(getattr(self._oracle, "contains", None))

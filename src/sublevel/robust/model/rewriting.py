@@ -25,6 +25,7 @@ from cvxpy.constraints import Inequality, NonNeg
 from ...conic.substitution import substituted
 from .lifting import Lifts
 from .refusal import Refusal
+from .summands import Summands
 from .uncertain import Key, uncertain_in
 
 #: Atoms that are maxima (or minima) of their entries: the worst case of a maximum is
@@ -176,10 +177,25 @@ class _Rewriter:
             slope = 0
         if slope == 0:
             if not (argument.size == 1 or isinstance(node, Elementwise | cp.norm_inf)):
-                raise Refusal(_SEVERAL.format(node))
+                return self._one_entry(node, argument)
             inner = self.walk(argument, 0)
             return [self._bounded(inner, 1), self._bounded(inner, -1)]
         return [self._bounded(self.walk(argument, slope), slope)]
+
+    def _one_entry(self, node: Atom, argument: cp.Expression) -> list[tuple[Any, Any]]:
+        """The ends of an argument of which a single entry is uncertain."""
+        entries = [Summands().entry(argument, k) for k in range(argument.size)]
+        known = [entry for entry in entries if entry is not None]
+        moving = [k for k, entry in enumerate(known) if uncertain_in(entry)]
+        if len(known) < len(entries) or len(moving) != 1:
+            raise Refusal(_SEVERAL.format(node))
+        (k,) = moving
+        inner, ends = self.walk(known[k], 0), []
+        for sense in (1, -1):
+            bound, variable = self._bounded(inner, sense)
+            flat = cp.hstack([*known[:k], bound, *known[k + 1 :]])
+            ends.append((cp.reshape(flat, argument.shape, order="F"), variable))
+        return ends
 
     def _bounded(
         self, expression: cp.Expression, sense: int

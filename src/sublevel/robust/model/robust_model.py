@@ -12,8 +12,12 @@ from functools import cached_property
 
 import cvxpy as cp
 
+from ...checks import Array
+from ...conic.substitution import substituted
 from ...sets import UncertaintySet
+from .ends import End, Ends, end_values, ends_in
 from .equalities import holding
+from .exactness import Shapes
 from .products import at_values
 from .rows import RobustConstraint, UncertainRow, take_apart
 from .uncertain import Key, Uncertain, uncertain_in
@@ -103,7 +107,25 @@ class RobustModel:
     ) -> list[cp.Constraint]:
         """Constraints without the outcome; without sets, for any context's."""
         parts = [*self.certain, *(c for part in self.robust for c in part.certain)]
+        values = end_values(list(self.ends), sets or {})
+        if values:
+            parts = [_with_values(c, values) for c in parts]
         return parts + holding(self.equalities, sets or {})
+
+    @cached_property
+    def ends(self) -> tuple[End, ...]:
+        """The ends of outcomes that certain constraints mention."""
+        return tuple(ends_in([c for part in self.robust for c in part.certain]))
+
+    @cached_property
+    def is_held(self) -> bool:
+        """Whether some constraint must be held against outcomes one by one."""
+        return any(part.held is not None for part in self.robust)
+
+    @property
+    def needs_sets(self) -> bool:
+        """Whether what is certain depends on where the sets lie."""
+        return bool(self.equalities or self.ends)
 
 
 def read_model(
@@ -112,8 +134,12 @@ def read_model(
     keys: tuple[Key, ...],
     goal: cp.Variable,
     products: Sequence[cp.Parameter],
+    shapes: Shapes | None = None,
 ) -> RobustModel:
-    """Take a model apart, at the present values of the `products`."""
+    """Take a model apart, at the present values of the `products`.
+
+    `shapes` says what is known of the sets of each key.
+    """
     certain, choices = spelled_out_choices(
         [c for c in constraints if not uncertain_in(c)]
     )
@@ -122,7 +148,10 @@ def read_model(
         value = objective.args[0]
         minimise = isinstance(objective, cp.Minimize)
         written.append(value <= goal if minimise else value >= goal)
-    robust = [take_apart(at_values(c, products), keys, c) for c in written]
+    ends = Ends()
+    robust = [
+        take_apart(at_values(c, products), keys, c, shapes, ends) for c in written
+    ]
     return RobustModel(
         objective,
         tuple(constraints),
@@ -131,6 +160,15 @@ def read_model(
         (*certain, *choices),
         tuple(robust),
     )
+
+
+def _with_values(
+    constraint: cp.Constraint, values: Mapping[int, Array]
+) -> cp.Constraint:
+    """A constraint with some parameters' values written in; itself if it has none."""
+    if not any(parameter.id in values for parameter in constraint.parameters()):
+        return constraint
+    return constraint.copy([substituted(side, values) for side in constraint.args])
 
 
 def _is_whole(variable: cp.Variable) -> bool:

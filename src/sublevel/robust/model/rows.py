@@ -19,12 +19,17 @@ import scipy.sparse as sp
 from ...checks import Array
 from ...conic.cone_form import ConeForm
 from ...conic.program import Indices
+from ...conic.substitution import substituted
 from ...epigraph import Epigraph
 from ...errors import NotRobustifiable
-from .exactness import exact_form
+from .ends import Ends
+from .exactness import Shapes, exact_form
 from .lifting import lifted_in
+from .maxima import SumsOfMaxima, TooMany, residual_of
+from .nature import Nature
 from .refusal import Refusal
-from .running_sums import spelled_out
+from .set_shape import tied
+from .spelling import spelled_out
 from .uncertain import Key, uncertain_in
 
 #: The support of a key's set in a direction that sees some of its entries.
@@ -82,35 +87,159 @@ class UncertainRow:
 class RobustConstraint:
     """A user's constraint, taken apart: rows that are certain, rows that are not.
 
-    `equalities` are uncertain rows that must be zero, not just nonnegative.
+    `equalities` are uncertain rows that must be zero, not just nonnegative. `held` is
+    the constraint, if it must be held against outcomes one by one.
     """
 
     written: cp.Constraint
     certain: list[cp.Constraint]
     rows: list[UncertainRow]
     equalities: list[UncertainRow] = field(default_factory=list)
+    held: cp.Constraint | None = None
 
 
 def take_apart(
     constraint: cp.Constraint,
     keys: tuple[Key, ...],
     written: cp.Constraint | None = None,
+    shapes: Shapes | None = None,
+    ends: Ends | None = None,
 ) -> RobustConstraint:
     """The rows of an uncertain constraint; NotRobustifiable where exactness is lost.
 
-    `written` is the constraint as the user wrote it, if values were put into it.
+    Parameters
+    ----------
+    written : the constraint as the user wrote it, if values were put into it
+    shapes : what is known of the sets
+    ends : the ends of the keys, made once for a model
     """
     written = constraint if written is None else written
+    way = _Ways(keys, shapes or {}, ends or Ends())
     try:
-        return replace(_taken_apart(constraint, keys), written=written)
+        return replace(way.taken_apart(spelled_out(constraint)), written=written)
     except Refusal as reason:
         raise NotRobustifiable(
             f"The constraint {written} cannot be made robust: {reason}"
         ) from None
 
 
-def _taken_apart(constraint: cp.Constraint, keys: tuple[Key, ...]) -> RobustConstraint:
-    form = exact_form(spelled_out(constraint), keys)
+class _Ways:
+    """The ways to make a constraint robust exactly, the cheapest first."""
+
+    def __init__(self, keys: tuple[Key, ...], shapes: Shapes, ends: Ends) -> None:
+        self._keys, self._ends = keys, ends
+        unknown = {key: tied(sum(p.size for p in key)) for key in keys}
+        self._shapes = {**unknown, **shapes}
+
+    def taken_apart(self, constraint: cp.Constraint) -> RobustConstraint:
+        """Row by row, by its outcomes, as sums of maxima, or at the set's corners."""
+        try:
+            return _by_rows(
+                constraint, exact_form(constraint, self._keys, self._shapes), self._keys
+            )
+        except Refusal as reason:
+            refusal = reason
+        if _has_hidden(constraint):
+            raise refusal
+        listed = self._listed(constraint, finite=True)
+        if listed is not None:
+            return listed
+        sums = SumsOfMaxima(self._keys, self._shapes, self._ends, self._is_exact)
+        try:
+            rewritten = sums.rewritten(constraint)
+            form = exact_form(rewritten, self._keys, self._shapes)
+            return _by_rows(rewritten, form, self._keys)
+        except Refusal as reason:
+            if isinstance(reason, TooMany):
+                refusal = reason
+        listed = self._listed(constraint, finite=False)
+        if listed is not None:
+            return listed
+        if isinstance(refusal, TooMany) and refusal.can_be_searched:
+            return RobustConstraint(constraint, [], [], held=constraint)
+        raise refusal
+
+    def _is_exact(self, constraint: cp.Constraint) -> bool:
+        try:
+            exact_form(constraint, self._keys, self._shapes)
+        except Refusal:
+            return False
+        return True
+
+    def _listed(
+        self, constraint: cp.Constraint, finite: bool
+    ) -> RobustConstraint | None:
+        """The constraint at every outcome of a set of few, or at every corner; None
+        where there is no such set, or where corners are not all that matters.
+        """
+        seen = {p.id for p in uncertain_in(constraint)}
+        for key in self._keys:
+            shape = self._shapes[key]
+            outcomes = shape.outcomes if finite else shape.corners
+            if outcomes is None or not seen & {p.id for p in key}:
+                continue
+            if not finite and not _is_convex_in(constraint, key):
+                continue
+            parts = [self._at(constraint, key, outcome) for outcome in outcomes]
+            return RobustConstraint(
+                constraint,
+                [c for part in parts for c in part.certain],
+                [row for part in parts for row in part.rows],
+                [row for part in parts for row in part.equalities],
+            )
+        return None
+
+    def _at(
+        self, constraint: cp.Constraint, key: Key, outcome: Array
+    ) -> RobustConstraint:
+        copy = at_outcome(constraint, key, outcome)
+        if uncertain_in(copy):
+            return self.taken_apart(copy)
+        if not copy.is_dcp():
+            raise Refusal(
+                f"at the outcome {outcome} CVXPY does not know it to be convex (DCP)."
+            )
+        return RobustConstraint(copy, [copy], [])
+
+
+def at_outcome(constraint: cp.Constraint, key: Key, outcome: Array) -> cp.Constraint:
+    """A constraint with one outcome of a key written in.
+
+    Examples
+    --------
+    >>> from sublevel.robust import Uncertain
+    >>> y, x = Uncertain(2, name="y"), cp.Variable(2, value=[1.0, 1.0])
+    >>> bool(at_outcome(y @ x <= 4, (y,), np.array([1.0, 2.0])).value())
+    True
+    """
+    parts, start = {}, 0
+    for parameter in key:
+        part = outcome[start : start + parameter.size]
+        parts[parameter.id] = part.reshape(parameter.shape, order="F")
+        start += parameter.size
+    return constraint.copy([substituted(side, parts) for side in constraint.args])
+
+
+def _has_hidden(constraint: cp.Constraint) -> bool:
+    """Whether uncertain data is no argument of anything, so nothing can replace it."""
+    zeros = {p.id: np.zeros(p.shape) for p in uncertain_in(constraint)}
+    sides = [substituted(side, zeros) for side in constraint.args]
+    return any(uncertain_in(side) for side in sides)
+
+
+def _is_convex_in(constraint: cp.Constraint, key: Key) -> bool:
+    """Whether the worst outcomes of a key are at the corners of its set."""
+    try:
+        residual = residual_of(constraint)
+    except Refusal:
+        return False
+    others = {p.id for p in uncertain_in(constraint)} - {p.id for p in key}
+    return not others and Nature(residual).is_convex
+
+
+def _by_rows(
+    constraint: cp.Constraint, form: ConeForm, keys: tuple[Key, ...]
+) -> RobustConstraint:
     certain, rows = [], {"nonneg": list[UncertainRow](), "zero": list[UncertainRow]()}
     uncertain = form.uncertain_rows()
     for cone in form.cones:

@@ -63,6 +63,26 @@ def declared_bounds(variable: cp.Variable) -> tuple[Array, Array]:
     return lower, upper
 
 
+def declared_sign(variable: cp.Variable) -> int:
+    """1 where no entry can be negative, -1 where none can be positive, else 0.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> declared_sign(cp.Variable(2, bounds=[0, 1])), declared_sign(cp.Variable(2))
+    (1, 0)
+    """
+    if variable.is_nonneg():
+        return 1
+    if variable.is_nonpos():
+        return -1
+    ends = variable.attributes.get("bounds")
+    if ends is None or not is_simple(variable):
+        return 0
+    lower, upper = declared_bounds(variable)
+    return 1 if (lower >= 0).all() else -1 if (upper <= 0).all() else 0
+
+
 def _positions(variable: cp.Variable, listed: Sequence[Indices]) -> Indices:
     """Entries in a list of CVXPY's, which holds an array of positions a dimension."""
     if not len(listed):

@@ -124,7 +124,7 @@ def _check_numbers(part: Written) -> None:
                 "complex. Write its real and imaginary parts as two real variables."
             )
     for inner in nodes(part):
-        if isinstance(inner, cp.real | cp.imag | cp.conj) and uncertain_in(inner):
+        if isinstance(inner, cp.imag) and uncertain_in(inner):
             raise NotRobustifiable(
                 f"{part} cannot be made robust: outcomes are real, and {inner} is for "
                 "complex numbers. Leave it out."

@@ -17,7 +17,7 @@ from ..decisions import DecisionArrays, Layout
 from ..judge.ruler import Judgement
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
 from .compiled import Compiled
-from .slots import slot_values
+from .slots import end_values, slot_values
 
 _LOG = logging.getLogger(__name__)
 
@@ -70,7 +70,9 @@ class ChunkTask:
             for number, batch in enumerate(batches):
                 if batch is not None:
                     some = batch if len(at) == rows else batch[at]
-                    contexts |= slot_values(number, some.parts)
+                    parts, signs = some.parts, compiled.nonneg[number]
+                    contexts |= slot_values(number, parts)
+                    contexts |= end_values(number, parts, signs, compiled.program.slots)
             for name in contexts.keys() - compiled.program.slots:
                 del contexts[name]
             data = fill(compiled.program, self.slots, contexts, len(at))

@@ -24,7 +24,7 @@ from ..model.robust_model import RobustModel
 from ..model.rows import UncertainRow
 from ..model.uncertain import Key, key_signs
 from ..model.variable_bounds import declared_bounds
-from .slots import FixedSet, SlotSet
+from .slots import FixedSet, SlotSet, end_slot
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,10 @@ def compile_counterpart(
     if frozen:
         values = {p.id: present_value(p) for p in model.ordinary}
         problem = substituted_problem(problem, values)
+    if model.ends and not problem.is_dcp(dpp=True):
+        raise Uncompilable(
+            "a curve of the outcome's ends is no affine function of them"
+        )
     written, plain = _without_integers(problem)
     own = [forms[key] for key in model.keys]
     labels = _labels(model, own)
@@ -227,4 +231,6 @@ def _labels(model: RobustModel, forms: Sequence[FixedSet | SlotSet]) -> dict[int
     """Slots of sets keep their names; ordinary parameters are numbered."""
     slots = [form.parameters for form in forms if isinstance(form, SlotSet)]
     own = {p.id: p.name() for parts in slots for part in parts for p in part.values()}
+    number = {key: k for k, key in enumerate(model.keys)}
+    own |= {e.id: end_slot(number[e.key], e.side) for e in model.ends}
     return own | {p.id: f"ordinary.{k}" for k, p in enumerate(model.ordinary)}

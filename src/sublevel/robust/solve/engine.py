@@ -222,7 +222,8 @@ class Engine:
         if kind == "auto":
             convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
             exact = len(convex) == len(sets) and has_dual(convex)
-            kind = "dual" if exact and not model.is_mixed_integer else "cuts"
+            plain = exact and not model.is_mixed_integer and not model.is_held
+            kind = "dual" if plain else "cuts"
         if isinstance(kind, Cuts) or kind == "cuts":
             cuts = kind if isinstance(kind, Cuts) else Cuts()
             return self._by_cuts(prepared, sets, cuts)
@@ -250,6 +251,11 @@ class Engine:
 
     def _by_dual(self, prepared: Prepared, sets: Mapping[Key, Region]) -> Decided:
         model, ruler = prepared.model, prepared.ruler
+        if model.is_held:
+            raise NotRobustifiable(
+                "A sum of maxima with more combinations of pieces than are written out "
+                "has no conic dual. Use engine='cuts'."
+            )
         forms: dict[Key, FixedSet | SlotSet] = {}
         for key, region in sets.items():
             if not isinstance(region, UncertaintySet):
@@ -309,6 +315,8 @@ class Engine:
             return "cutting planes were asked for"
         if model.is_mixed_integer:
             return "some variables are integer"
+        if model.is_held:
+            return "a sum of maxima has too many combinations of pieces"
         if bends_outcome(model.rows):
             return "a constraint bends the outcome"
         if any(key.losses == () for key in keys):

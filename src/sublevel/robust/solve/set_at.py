@@ -18,7 +18,8 @@ def set_value(key: UncertainKey, value: UncertaintySet | Oracle) -> Region:
         raise InvalidParameter(
             f"The set for {key.name!r} must have dimension {key.size}, got {value.dim}."
         )
-    if not getattr(value, "is_bounded", True):
+    # An infinite end of a box does no harm where nothing looks that way.
+    if not isinstance(value, Box) and not getattr(value, "is_bounded", True):
         raise Unbounded(
             f"The set for {key.name!r} is unbounded, so no worst case exists. If its "
             "budget is inf, calibrate with more data or at a larger alpha."

@@ -7,7 +7,7 @@ value is the same for all contexts and is written into the program as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import cvxpy as cp
@@ -22,6 +22,7 @@ from ...losses import Loss
 from ...losses.base import Slots
 from ...predictions import AnyPrediction, JointPrediction, Prediction
 from ...sets import UncertaintySet
+from ..model.ends import SIDES
 from .support_bound import row_bound, slots_bound, spread_out
 
 #: Slots that are never negative.
@@ -103,6 +104,17 @@ def slot_set(
     return SlotSet(losses, example.width, nonneg, parameters)
 
 
+def end_slot(number: int, side: str) -> str:
+    """The name of the slot with the lower, or upper, ends of a key's sets.
+
+    Examples
+    --------
+    >>> end_slot(0, "upper")
+    '0.upper'
+    """
+    return f"{number}.{side}"
+
+
 def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
     """Slot name -> array of shape (n, size), for the batches of a key."""
     values = {}
@@ -115,6 +127,30 @@ def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
                 value, (len(batch.budgets), -1)
             )
     return values
+
+
+def end_values(
+    number: int,
+    parts: Sequence[SetBatch],
+    nonneg: npt.NDArray[np.bool_],
+    wanted: Container[str],
+) -> dict[str, Array]:
+    """Slot name -> ends of the sets, shape (n, dim), where a program asks for them.
+
+    Parameters
+    ----------
+    number : of the key
+    parts : its batch, or one a fold where sets are unions
+    nonneg : which entries are declared not to be negative, shape (dim,)
+    wanted : the slots that the program has
+    """
+    names = [end_slot(number, side) for side in SIDES]
+    if not any(name in wanted for name in names):
+        return {}
+    lower, upper = zip(*(part.bounds() for part in parts), strict=True)
+    floor = np.where(nonneg, 0.0, -np.inf)
+    ends = np.maximum(np.min(lower, axis=0), floor), np.max(upper, axis=0)
+    return dict(zip(names, ends, strict=True))
 
 
 def example(losses: tuple[Loss, ...], dim: int) -> Prediction | None:

@@ -61,7 +61,13 @@ def row_bound(
     if direction.is_constant() and not direction.parameters():
         full = np.zeros(region.dim)
         full[entries] = direction.value
-        return Epigraph(cp.Constant(region.support(full)))
+        reach = region.support(full)
+        if reach == inf:
+            raise Unbounded(
+                f"The worst case over {type(region).__name__} is infinite: it has no "
+                "end in a direction that hurts. Intersect it with a bounded set."
+            )
+        return Epigraph(cp.Constant(reach))
     if isinstance(region, Product):
         return _product_bound(region, direction, entries)
     if isinstance(region, Sublevel):

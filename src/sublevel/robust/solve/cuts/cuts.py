@@ -26,6 +26,7 @@ from ...judge.set_oracles import FixedOracle, Region
 from ...model.robust_model import RobustModel
 from ...model.uncertain import Key, Uncertain, key_signs
 from .cvxpy_master import CvxpyMaster
+from .held_rows import HeldRows, held_rows
 from .linear_master import LinearMaster
 from .linear_model import LinearModel, linear_model
 from .loop import Cutting, Loop, Master, Snapshot
@@ -113,10 +114,13 @@ class CutTask:
     ) -> tuple[DecisionArrays, Mapping[Any, Array]]:
         """The decision at one context, judged, and the outcomes that were used."""
         model = self.model
-        master = self._master(sets, cuts, solver)
+        held = held_rows(model, self.ruler, sets, self.ordinary)
+        master = self._master(sets, cuts, solver, held)
         objective = len(model.robust[-1].rows) if model.has_uncertain_objective else 0
         constraints = len(model.rows) - objective
-        loop = Loop(master, model.rows, sets, model.sense, constraints, model.variables)
+        loop = Loop(
+            master, model.rows, sets, model.sense, constraints, model.variables, held
+        )
         rounds = int(cuts.max_rounds)
         cutting = loop.run(cuts.tolerance, rounds, cuts.scenarios)
         decision = self._judged(cutting, sets)
@@ -207,17 +211,21 @@ class CutTask:
         return decision
 
     def _master(
-        self, sets: Mapping[Key, Region], cuts: Cuts, solver: str | None
+        self,
+        sets: Mapping[Key, Region],
+        cuts: Cuts,
+        solver: str | None,
+        held: list[HeldRows],
     ) -> Master:
         """HiGHS itself where the model is linear, CVXPY where it is curved."""
         model, linear = self.model, self.linear
         values = {k: s for k, s in sets.items() if isinstance(s, UncertaintySet)}
-        if model.equalities:
-            # What an equality asks for depends on the affine hull of these sets.
+        if model.needs_sets:
+            # What is certain depends on these sets.
             certain = model.all_certain(values)
             linear = linear_model(model.bounded_goal(), certain, model.rows)
-        if linear is not None and solver in (None, "HIGHS"):
+        if linear is not None and solver in (None, "HIGHS") and not held:
             return LinearMaster(linear, cuts.gap)
         solver = solver or ("HIGHS" if model.is_mixed_integer else "CLARABEL")
         certain = model.all_certain(values)
-        return CvxpyMaster(model.bounded_goal(), certain, model.rows, solver)
+        return CvxpyMaster(model.bounded_goal(), certain, model.rows, solver, held)

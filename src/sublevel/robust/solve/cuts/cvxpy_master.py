@@ -15,6 +15,7 @@ from ....errors import SolverFailed
 from ...judge.ruler import AIM
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key
+from .held_rows import HeldRows
 from .scenarios import Cut
 
 
@@ -27,6 +28,7 @@ class CvxpyMaster:
     certain : list of CVXPY constraints
     rows : the uncertain rows
     solver : name of a solver CVXPY finds installed
+    held : constraints that are added as they were written, numbered after the rows
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class CvxpyMaster:
         certain: Sequence[cp.Constraint],
         rows: Sequence[UncertainRow],
         solver: str,
+        held: Sequence[HeldRows] = (),
     ) -> None:
         self._objective, self._rows, self._solver = objective, rows, solver
+        self._held = held
         self._constraints = list(certain)
         self._problem = cp.Problem(objective, self._constraints)
         self._value = float("nan")
@@ -48,7 +52,11 @@ class CvxpyMaster:
 
     def add(self, cuts: Sequence[Cut]) -> None:
         """Rows that must hold at given outcomes."""
-        self._constraints += [self._rows[i].at(outcomes) >= 0 for i, outcomes in cuts]
+        for i, outcomes in cuts:
+            if i < len(self._rows):
+                self._constraints.append(self._rows[i].at(outcomes) >= 0)
+            else:
+                self._constraints.append(self._held[i - len(self._rows)].at(outcomes))
 
     def solve(self) -> str:
         """Solve; the status is "optimal", "infeasible" or "unbounded"."""

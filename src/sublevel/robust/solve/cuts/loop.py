@@ -25,6 +25,7 @@ from ...judge.ruler import TOLERANCE
 from ...judge.set_oracles import Region
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key, Uncertain
+from .held_rows import HeldRows
 from .scenarios import Cut, Joint, Scenarios
 
 #: Decisions kept for the case that the rounds run out.
@@ -109,6 +110,7 @@ class Loop:
     sign : 1.0 to minimise, -1.0 to maximise
     constraints : how many rows are constraints; the others bound the objective
     variables : the user's variables
+    held : constraints that are held against outcomes as they were written
     """
 
     def __init__(
@@ -119,11 +121,13 @@ class Loop:
         sign: float,
         constraints: int,
         variables: Sequence[cp.Variable],
+        held: Sequence[HeldRows] = (),
     ) -> None:
+        self._held = held
         self._master, self._rows, self._sets = master, rows, sets
         self._sign, self._constraints = sign, constraints
         self._variables = variables
-        self._seen = Scenarios(rows, sets)
+        self._seen = Scenarios(rows, sets, len(held))
         self._kept: list[tuple[tuple[float, float], Snapshot]] = []
         self._bound = float("nan")
         # Whether the master improves for ever, and any decision will do.
@@ -176,11 +180,12 @@ class Loop:
                 "one is unbounded. Give the variables bounds."
             )
         separations = [self._separate(i, row) for i, row in enumerate(self._rows)]
+        written = self._hold()
         if status == cp.OPTIMAL and not self._endless:
-            self._take_down(separations)
+            self._take_down(separations, written)
         worse = [
             (i, at.outcomes)
-            for i, at in enumerate(separations)
+            for i, at in [*enumerate(separations), *written]
             # The same outcome again: the solver is at the end of its accuracy.
             if at.violation > tolerance and self._seen.is_new(i, at.outcomes)
         ]
@@ -207,12 +212,29 @@ class Loop:
         excess, size = hurt - constant, max(abs(hurt), abs(constant))
         return Separation(outcomes, excess, excess / size if size > 0 else 0.0)
 
-    def _take_down(self, separations: list[Separation]) -> None:
+    def _hold(self) -> list[tuple[int, Separation]]:
+        """What is held as written, at the worst outcomes of the solution."""
+        worst = []
+        for number, part in enumerate(self._held, len(self._rows)):
+            values = self._master.values(self._variables)
+            promised = self._sign * self._master.value
+            worst += [
+                (number, Separation(*miss)) for miss in part.worst(values, promised)
+            ]
+        return worst
+
+    def _take_down(
+        self, separations: list[Separation], written: list[tuple[int, Separation]]
+    ) -> None:
         """The bound, and the solution if it may turn out robust and good."""
         self._bound = self._master.bound
+        goal = [part.is_goal for part in self._held]
+        start = len(self._rows)
         rows = separations[: self._constraints]
+        rows += [at for i, at in written if not goal[i - start]]
         broken = max((at.violation for at in rows), default=0.0)
         goals = separations[self._constraints :]
+        goals += [at for i, at in written if goal[i - start]]
         excess = max((at.excess for at in goals), default=0.0)
         value = self._sign * self._master.value + max(excess, 0.0)
         rank = (max(broken - TOLERANCE, 0.0), value)

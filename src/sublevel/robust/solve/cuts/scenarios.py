@@ -31,12 +31,14 @@ class Scenarios:
     ----------
     rows : the uncertain rows
     sets : the set of every key
+    held : number of constraints that are held against outcomes as written; they are
+        numbered after the rows
     """
 
     def __init__(
-        self, rows: Sequence[UncertainRow], sets: Mapping[Key, Region]
+        self, rows: Sequence[UncertainRow], sets: Mapping[Key, Region], held: int = 0
     ) -> None:
-        self._rows, self._sets = rows, sets
+        self._rows, self._sets, self._held = rows, sets, held
         self._marks: set[tuple[int, bytes]] = set()
         self._joint: dict[bytes, Joint] = {}
         self._any: Joint = {}
@@ -50,16 +52,23 @@ class Scenarios:
         self._any = extremes[0]
         inside = self._inside(given) if given is not None else []
         return [
-            (i, {key: joint[key] for key in row.slopes})
+            (i, {key: joint[key] for key in self._keys(i)})
             for joint in [*extremes, *inside]
-            for i, row in enumerate(self._rows)
+            for i in range(len(self._rows) + self._held)
             if self.is_new(i, joint)
         ]
 
+    def _keys(self, i: int) -> list[Key]:
+        """The keys that a row sees; all of them for what is held as written."""
+        return list(self._rows[i].slopes if i < len(self._rows) else self._sets)
+
     def is_new(self, i: int, outcomes: Joint) -> bool:
         """Whether row i has no cut at these outcomes yet; it has one from now on."""
-        row = self._rows[i]
-        seen = [outcomes[key][row.entries[key]] for key in row.slopes]
+        if i < len(self._rows):
+            row = self._rows[i]
+            seen = [outcomes[key][row.entries[key]] for key in row.slopes]
+        else:
+            seen = [outcomes[key] for key in self._sets if key in outcomes]
         mark = i, np.concatenate(seen).tobytes()
         if mark in self._marks:
             return False

@@ -1,0 +1,159 @@
+"""Rows that add up several functions of the outcome, each with its places.
+
+Read from the written expression, and compared with it at random points before it is
+used: how the model was made robust plays no part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+
+from ...checks import Array
+from ..model.collinear import merged
+from ..model.nature import Nature
+from ..model.summands import Summand, Summands, total
+from ..model.variable_bounds import declared_sign
+from .places import Place, affine_parts, places_of, value_at
+from .reading import CLOSE, Frame, read
+from .tape import Leaves
+
+#: Points at which rows are compared with what is written.
+POINTS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class BentTerm:
+    """A function of the outcome that is convex and not linear.
+
+    Attributes
+    ----------
+    places : the linear functions it is made of
+    is_largest : whether it is the largest of them
+    """
+
+    places: tuple[Place, ...]
+    is_largest: bool
+
+    @property
+    def entries(self) -> set[tuple[int, int]]:
+        """What it sees of the outcome: number of the key, and of the entry."""
+        return {pair for place in self.places for pair in entries_of(place)}
+
+
+@dataclass(frozen=True, eq=False)
+class SumRow:
+    """One row as a sum, its part without the outcome left out.
+
+    Attributes
+    ----------
+    linear : the part that is linear in the outcome, or None
+    terms : the others
+    """
+
+    linear: Place | None
+    terms: tuple[BentTerm, ...]
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """All of them."""
+        own = () if self.linear is None else (self.linear,)
+        return own + tuple(place for term in self.terms for place in term.places)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether trying each place by itself finds the worst outcome."""
+        if self.linear is not None or len(self.terms) > 1:
+            return False
+        return all(term.is_largest or len(term.places) == 1 for term in self.terms)
+
+
+def entries_of(place: Place) -> list[tuple[int, int]]:
+    """What a place sees of the outcome: number of the key, and of the entry."""
+    return [(key, int(k)) for key, seen in place.entries.items() for k in seen]
+
+
+def sum_rows(moving: cp.Expression, frame: Frame) -> tuple[SumRow, ...]:
+    """The rows of an expression as sums; () where each can do without, or where some
+    row is no sum of convex functions of the outcome.
+    """
+    if not Nature(moving).is_convex:
+        return ()
+    reader = Summands()
+    rows = []
+    for i in range(moving.size):
+        parts = reader.of(moving, i)
+        if parts is None:
+            return ()
+        rows.append(_row(reader, parts, frame))
+    if all(row.is_alone for row in rows) or not _are_written(rows, moving, frame):
+        return ()
+    return tuple(rows)
+
+
+def _row(reader: Summands, parts: list[Summand], frame: Frame) -> SumRow:
+    even = [part.value for part in parts if not part.bent]
+    linear = places_of(total(even), frame)[0] if even else None
+    bent = [part for part in parts if part.bent]
+    pieces = [reader.pieces(part) for part in bent]
+    largest = merged([each for each in pieces if each is not None])
+    terms = [BentTerm(places_of(cp.hstack(each), frame), True) for each in largest]
+    pairs = zip(bent, pieces, strict=True)
+    terms += [_curve(part, frame) for part, each in pairs if each is None]
+    return SumRow(linear, tuple(terms))
+
+
+def _curve(part: Summand, frame: Frame) -> BentTerm:
+    inner = affine_parts(part.value)
+    places = [place for one in inner for place in places_of(one, frame)]
+    return BentTerm(tuple(place for place in places if place.entries), False)
+
+
+def _are_written(rows: list[SumRow], moving: cp.Expression, frame: Frame) -> bool:
+    """Whether rows of maxima say what the expression says, at random points."""
+    leaves = _scattered(frame)
+    tape = read(moving, frame)
+    wanted = tape.rows(leaves)
+    size = tape.gross(leaves, np.zeros(leaves.values.shape))
+    for r, row in enumerate(rows):
+        if not all(term.is_largest for term in row.terms):
+            continue
+        value = sum_at(row, leaves)
+        if not (np.abs(value - wanted[:, r]) <= CLOSE * size[:, r]).all():
+            return False
+    return True
+
+
+def _scattered(frame: Frame) -> Leaves:
+    """Leaves at random, of either sign unless one is declared."""
+    width, dims, count = frame.sizes()
+    rng = np.random.default_rng(2)
+    values, ordinary = rng.normal(size=(POINTS, width)), rng.normal(size=count)
+    outcomes = [rng.normal(size=(POINTS, dim)) for dim in dims]
+    for number, leaf in frame.leaves.items():
+        if number in frame.variables:
+            rows, start = values, frame.variables[number]
+            sign = declared_sign(leaf)
+        elif number in frame.outcomes:
+            start, key = frame.outcomes[number]
+            rows, sign = outcomes[key], int(leaf.is_nonneg()) - int(leaf.is_nonpos())
+        else:
+            rows, start = ordinary[None], frame.ordinary[number]
+            sign = int(leaf.is_nonneg()) - int(leaf.is_nonpos())
+        own = slice(start, start + leaf.size)
+        if sign:
+            rows[:, own] = sign * np.abs(rows[:, own])
+    return Leaves(values, outcomes, ordinary)
+
+
+def sum_at(row: SumRow, leaves: Leaves) -> Array:
+    """A row of maxima at known outcomes, shape (n,)."""
+    value = np.zeros(len(leaves))
+    if row.linear is not None:
+        value = value + np.add(*value_at(row.linear, leaves))
+    for term in row.terms:
+        each = [np.add(*value_at(place, leaves)) for place in term.places]
+        value = value + np.max(each, axis=0)
+    return value
