@@ -273,3 +273,17 @@ def test_a_row_of_a_minimum_is_measured_in_its_own_units():
     dual, cuts = problem.solve(), problem.solve(engine="cuts")
     assert dual.status == cuts.status == "optimal"
     assert cuts.objective == pytest.approx(dual.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_piece_of_a_minimum_has_the_size_of_what_it_compares(unit):
+    """min(a, b) >= 0 is judged as a >= 0 and b >= 0 are: by what a adds up."""
+    r, x = sl.Uncertain(1, name="r"), cp.Variable(2, name="x")
+    apart = [unit * (x[0] - r[0]) >= 0, x[1] >= 3]
+    both = [cp.min(cp.hstack([unit * (x[0] - r[0]), unit * (x[1] - 3 * r[0])])) >= 0]
+    U = sl.sets.Box([0.5], [1.0])
+    for miss, passes in ((3e-6, True), (3e-4, False)):
+        values = {"x": [1.0 - miss, 3.5]}
+        for rows in (apart, both):
+            problem = sl.RobustProblem(cp.Minimize(cp.sum(x)), rows, {r: U})
+            assert problem.audit(values).passed is passes

@@ -367,7 +367,7 @@ class Ruler:
             return relative
         leaves = _filled(held.at(rows), [y[rows] for y in outcomes])
         gross = self._gross(leaves)
-        self._at_their_worst(gross, relative, rows, held, extremes)
+        self._at_their_worst(gross, relative, value, rows, held, extremes)
         # Certain rows, as flows that are conserved, are a matter of solving only.
         digits = np.full(gross.shape[1], AIM)
         digits[: self.rows], digits[-1] = RESOLUTION, RESOLUTION
@@ -379,24 +379,28 @@ class Ruler:
             rows, within = rows[left], within[left]
             size = np.maximum(net[rows], elsewhere)
             measured = _relative(value[rows], size)
-            relative[rows] = np.where(within, relative[rows], measured)
+            better = np.minimum(relative[rows], measured)
+            relative[rows] = np.where(within, relative[rows], better)
         return relative
 
     def _at_their_worst(
         self,
         gross: Array,
         relative: Array,
+        value: Array,
         rows: Indices,
         held: Held,
         extremes: list[Extremes],
     ) -> None:
         """Write over sizes of rows that miss those at the row's own worst outcome: of a
-        maximum another piece may count there, in other units.
+        maximum another piece may count there, in other units; and measure the row by
+        the piece that it is.
         """
         missed = ~(relative[rows] <= AIM)
         start = 0
         for part, extreme in zip(self.uncertain, extremes, strict=True):
-            for row in np.flatnonzero(missed[:, start : start + part.size].any(axis=0)):
+            some = missed[:, start : start + part.size].any(axis=0)
+            for row in np.flatnonzero(some).tolist():
                 which = np.flatnonzero(missed[:, start + row])
                 at = rows[which]
                 here = held.at(at)
@@ -410,6 +414,10 @@ class Ruler:
                 floor = 5e-3 * self._largest(leaves.values)
                 own = part.residual.gross(leaves, floor, self.whole)[:, row]
                 gross[which, start + row] = own
+                measured = _relative(value[at, start + row], part.piece(leaves, row))
+                relative[at, start + row] = np.minimum(
+                    relative[at, start + row], measured
+                )
             start += part.size
 
     def _outcomes(

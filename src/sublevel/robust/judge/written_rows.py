@@ -31,6 +31,9 @@ MOST_LISTED = 500
 #: The same, where there is another set beside; and corners of sets of more outcomes.
 MOST_OUTCOMES, MOST_CORNERS = 200, 64
 
+#: Relative difference of a row and its piece that is rounding.
+ROUNDED = 1e-12
+
 #: Key number -> outcomes, shape (n, dim).
 Joint = dict[int, Array]
 
@@ -155,6 +158,20 @@ class WrittenRows:
     ) -> Array:
         """Size of what the rows add up, before the decision cancels: (n, rows)."""
         return self.residual.gross(leaves, floor, whole)
+
+    def piece(self, leaves: Leaves, row: int) -> Array:
+        """Net size of the piece of a maximum that a row is, at known outcomes: (n,).
+
+        0 where the row is none of its pieces as it stands. A row is as large as what it
+        compares, however it is put together with others.
+        """
+        value, size = np.abs(self.residual.rows(leaves)[:, row]), np.zeros(len(leaves))
+        for place in self.places:
+            certain, moved = value_at(place, leaves)
+            own = np.maximum(np.abs(certain), np.abs(moved))
+            same = np.abs(np.abs(certain + moved) - value) <= ROUNDED * own
+            size = np.maximum(size, np.where(same, own, 0.0))
+        return size
 
     def worst(self, held: Held) -> Extremes:
         """The rows at their worst outcomes."""
