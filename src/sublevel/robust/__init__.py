@@ -14,6 +14,7 @@ from .model.uncertain import Uncertain
 from .policy import Policy
 from .problem import RobustProblem
 from .solve.cuts.cuts import Cuts
+from .solve.mixed.integers import Integers
 
 __all__ = [
     "Audit",
@@ -24,6 +25,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "Evaluation",
+    "Integers",
     "LargestBudget",
     "Oracle",
     "Policy",

@@ -14,7 +14,7 @@ from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
 from ..tables import html_table
-from .judge.ruler import is_decided
+from .judge.ruler import Judgement, is_decided
 from .judge.tape import shaped
 from .model.reaction import Reaction
 
@@ -148,6 +148,14 @@ class DecisionArrays:
         """Write the decisions of some contexts."""
         for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
             mine[rows] = theirs
+
+    def take(self, judged: Judgement, values: Array) -> None:
+        """Write what the judge says of decisions, one a context, but for a bound."""
+        self.values[:], self.objective[:] = values, judged.objective
+        self.gap[:], self.slack[:] = judged.gap, judged.slack
+        self.violations[:], self.binding[:] = judged.violations, judged.binding
+        for mine, outcomes in zip(self.outcomes, judged.outcomes, strict=True):
+            mine[:] = outcomes
 
     def arrays(self) -> list[npt.NDArray[Any]]:
         """All of them, those of the keys one after another."""

@@ -61,6 +61,7 @@ from .progress import Bar
 from .recognition import Recognition, recognise
 from .solve.cuts.cuts import Cuts
 from .solve.engine import Engine
+from .solve.mixed.integers import Integers
 from .sources import AtLevel
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Policy:
     certificate_: Certificate
 
     def __init__(
-        self, problem: RobustProblem, engine: str | Cuts, solver: str | Solver | None
+        self, problem: RobustProblem, engine: str | Cuts | Integers, solver: str | Solver | None
     ) -> None:
         self.problem = problem
         self.engine = engine

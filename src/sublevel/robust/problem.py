@@ -32,6 +32,7 @@ from .model.written import check_model, require_variables
 from .policy import Policy
 from .solve.cuts.cuts import Cuts
 from .solve.engine import Prepared
+from .solve.mixed.integers import Integers
 from .solve.set_at import set_value
 
 #: What gives a key its sets.
@@ -84,7 +85,7 @@ class RobustProblem:
     def solve(
         self,
         X: Table | None = None,
-        engine: str | Cuts = "auto",
+        engine: str | Cuts | Integers = "auto",
         solver: str | Solver | None = None,
     ) -> Decision:
         """The decision at one context (one row of X), or with set values only.
@@ -115,7 +116,7 @@ class RobustProblem:
         return decision
 
     def compile(
-        self, engine: str | Cuts = "auto", solver: str | Solver | None = None
+        self, engine: str | Cuts | Integers = "auto", solver: str | Solver | None = None
     ) -> Policy:
         """A policy that decides for any number of contexts.
 
@@ -194,7 +195,7 @@ class RobustProblem:
         X: Table,
         parameter: Uncertain | Key | None = None,
         tolerance: float = 1e-4,
-        engine: str | Cuts = "auto",
+        engine: str | Cuts | Integers = "auto",
         solver: str | Solver | None = None,
     ) -> LargestBudget:
         """The largest budget at which the context has a robust decision.
@@ -262,7 +263,7 @@ class RobustProblem:
             ("uncertain", ", ".join(over)),
         ]
 
-    def _policy(self, engine: str | Cuts, solver: str | Solver | None) -> Policy:
+    def _policy(self, engine: str | Cuts | Integers, solver: str | Solver | None) -> Policy:
         """One policy for all contexts that are solved alike."""
         key = tuple(a if isinstance(a, str) else id(a) for a in (engine, solver))
         policy = self._policies.get(key)
@@ -360,7 +361,7 @@ def _as_key(key: object) -> Key:
 
 def _check_engine(method: str, engine: object, solver: object) -> None:
     by_name = isinstance(engine, str) and engine in ("auto", "dual", "cuts")
-    if not (by_name or isinstance(engine, Cuts)):
+    if not (by_name or isinstance(engine, Cuts | Integers)):
         raise InvalidParameter(
             f"RobustProblem.{method}(engine=...) must be 'auto', 'dual', 'cuts' or "
             f"sl.robust.Cuts(...), got {briefly(engine)}."

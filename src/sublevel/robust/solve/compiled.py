@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import cvxpy as cp
 import numpy as np
@@ -23,8 +23,10 @@ from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.rows import UncertainRow
 from ..model.uncertain import Key, key_signs
-from ..model.variable_bounds import declared_bounds
+from ..model.variable_bounds import declared_bounds, integer_entries
 from .slots import FixedSet, SlotSet
+
+_NONE: Indices = np.zeros(0, dtype=int)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Compiled:
     regions : for each key, its set if that is a value, or None
     nonneg : for each key, which entries are declared not to be negative, where its
         sets are predicted and do not say it themselves, or are a value
+    integer : columns of the program that are integer, sorted
     """
 
     program: ConeProgram
@@ -48,6 +51,7 @@ class Compiled:
     offset: Array
     regions: tuple[UncertaintySet | None, ...]
     nonneg: tuple[npt.NDArray[np.bool_], ...]
+    integer: Indices = field(default_factory=lambda: _NONE)
 
     def values(self, x: Array) -> Array:
         """The user's variables from solutions (n, nx), tidied: shape (n, entries)."""
@@ -60,6 +64,7 @@ def compile_counterpart(
     forms: Mapping[Key, FixedSet | SlotSet],
     whole: Array | None = None,
     frozen: bool = False,
+    branched: bool = False,
 ) -> Compiled:
     """The compiled counterpart; Uncompilable where there is none for all contexts.
 
@@ -68,6 +73,8 @@ def compile_counterpart(
     forms : how the set of each key enters, lifted ones included
     whole : values of the variables' entries; those of integer variables are pinned
     frozen : whether ordinary parameters are taken at their present values
+    branched : whether integers are to be branched on: the objective is then linear, and
+        curved parts are cones
     """
     problem = counterpart(model, forms)
     if frozen:
@@ -75,7 +82,7 @@ def compile_counterpart(
         problem = substituted_problem(problem, values)
     written, plain = _without_integers(problem)
     own = [forms[key] for key in model.keys]
-    program = cone_program(written, _labels(model, own))
+    program = cone_program(written, _labels(model, own), quadratic=not branched)
     _refuse_moving_curvature(program)
     entries = [program.variables.get(plain.get(v.id, v.id)) for v in model.variables]
     outputs = sp.csr_array(
@@ -99,6 +106,26 @@ def compile_counterpart(
             f.nonneg if isinstance(f, SlotSet) else key_signs(key)
             for key, f in zip(model.keys, own, strict=True)
         ),
+        _integer_columns(problem, program, plain, keep) if branched else _NONE,
+    )
+
+
+def with_integers(compiled: Compiled, whole: Array) -> Compiled:
+    """The program of the other columns, with integers at given values.
+
+    Parameters
+    ----------
+    whole : whole numbers, one for each of `compiled.integer`
+    """
+    columns = compiled.integer
+    keep = np.setdiff1d(np.arange(compiled.program.width), columns)
+    settled = np.asarray(compiled.outputs[:, columns] @ whole)
+    return replace(
+        compiled,
+        program=without(compiled.program, Pins(columns, whole)),
+        outputs=sp.csr_array(compiled.outputs[:, keep]),
+        offset=compiled.offset + settled,
+        integer=_NONE,
     )
 
 
@@ -132,6 +159,18 @@ def _pins(
         columns.append(np.setdiff1d(at[:1], pins.columns))
         values.append(np.full(len(columns[-1]), np.round(whole[entry])))
     return Pins(np.concatenate(columns), np.concatenate(values))
+
+
+def _integer_columns(
+    problem: cp.Problem, program: ConeProgram, plain: dict[int, int], keep: Indices
+) -> Indices:
+    """Which of the columns that are kept are integer."""
+    columns = [_NONE]
+    for variable in problem.variables():
+        if variable.id in plain:
+            part = program.variables[plain[variable.id]]
+            columns.append(part[integer_entries(variable)].indices)
+    return np.flatnonzero(np.isin(keep, np.concatenate(columns)))
 
 
 def _refuse_moving_curvature(program: ConeProgram) -> None:

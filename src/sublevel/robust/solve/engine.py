@@ -29,7 +29,7 @@ from ...sets import UncertaintySet
 from ..decisions import DecisionArrays, Layout, named
 from ..judge.build import frame_of, ruler_of
 from ..judge.reading import Frame
-from ..judge.ruler import Ruler
+from ..judge.ruler import Ruler, has_failed
 from ..judge.set_oracles import Region
 from ..keys import UncertainKey
 from ..model.products import present_value
@@ -40,6 +40,8 @@ from .compiled import Compiled, compile_counterpart, counterpart, ordinary_slots
 from .cuts.cuts import Cuts, CutTask
 from .cuts.linear_model import LinearModel, linear_model
 from .lifted_set import bends_outcome, with_lifted
+from .mixed.integers import Integers
+from .mixed.road import MixedRoad
 from .set_at import set_value
 from .slots import FixedSet, SlotSet, example, example_of, slot_set
 from .support_bound import has_dual
@@ -110,7 +112,7 @@ class Engine:
         The model as it is now; another one after a parameter that multiplies an outcome
         was given another value.
     keys : the uncertain keys
-    kind : "auto", "dual", "cuts" or Cuts
+    kind : "auto", "dual", "cuts", Cuts or Integers
     solver : name of a solver, a Solver, or None
     """
 
@@ -118,7 +120,7 @@ class Engine:
         self,
         prepared: Callable[[], Prepared],
         keys: tuple[UncertainKey, ...],
-        kind: str | Cuts,
+        kind: str | Cuts | Integers,
         solver: str | Solver | None,
     ) -> None:
         self._prepared, self.kind, self.solver = prepared, kind, solver
@@ -126,6 +128,7 @@ class Engine:
         self._losses = {key.name: key.losses for key in keys}
         self.one_by_one = self._obstacle(keys)
         self._compiled: tuple[Prepared, Compiled] | None = None
+        self._mixed = MixedRoad()
         self._examples: list[AnyPrediction | None] = []
         examples = [
             None if key.losses is None else example(key.losses, key.size)
@@ -177,7 +180,10 @@ class Engine:
     ) -> Decided:
         """The same, where a failure is an error."""
         prepared = self._prepared()
-        return self._decide(prepared, _sets(prepared, keys, regions))
+        sets = _sets(prepared, keys, regions)
+        if prepared.model.is_mixed_integer and not self._asks_for_cuts:
+            return self._with_integers(prepared, keys, sets)
+        return self._decide(prepared, sets)
 
     def rescue(
         self,
@@ -185,7 +191,7 @@ class Engine:
         regions: Sequence[UncertaintySet | Any],
     ) -> Decided | None:
         """By cutting planes what one program could not decide; None if they may not."""
-        if self.kind != "auto":
+        if self.kind == "dual" or self._asks_for_cuts:
             return None
         prepared = self._prepared()
         try:
@@ -207,24 +213,72 @@ class Engine:
     def _solver_name(self) -> str | None:
         return self.solver if isinstance(self.solver, str) else None
 
+    @property
+    def _asks_for_cuts(self) -> bool:
+        return self.kind == "cuts" or isinstance(self.kind, Cuts)
+
+    def _with_integers(
+        self,
+        prepared: Prepared,
+        keys: tuple[UncertainKey, ...],
+        sets: dict[Key, Region],
+    ) -> Decided:
+        """By branch and bound: of a solver that was named, or around the cones.
+
+        Where sets have no cones to go around, and where that fails, by cutting planes.
+        """
+        options = self.kind if isinstance(self.kind, Integers) else Integers()
+        if self._solver_name not in (None, "HIGHS"):
+            return self._outright(prepared, sets, options)
+        task = self._mixed.task(
+            prepared.model,
+            prepared.ruler,
+            prepared.layout,
+            prepared.ordinary(),
+            keys,
+            sets,
+        )
+        if task is not None:
+            try:
+                decision = task.decide(options)
+            except SolverFailed:
+                decision = prepared.layout.room(["solver_failed"])
+            if not has_failed(decision.status)[0] or self.kind == "dual":
+                return decision, {}
+        if self.kind == "dual":
+            return self._by_dual(prepared, sets)
+        cuts = Cuts(gap=options.gap, time_limit=options.time_limit)
+        return self._by_cuts(prepared, sets, cuts)
+
     def _decide(self, prepared: Prepared, sets: dict[Key, Region]) -> Decided:
-        kind, model = self.kind, prepared.model
-        if kind == "auto":
-            convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
-            exact = len(convex) == len(sets) and has_dual(convex)
-            kind = "dual" if exact and not model.is_mixed_integer else "cuts"
-        if isinstance(kind, Cuts) or kind == "cuts":
-            cuts = kind if isinstance(kind, Cuts) else Cuts()
+        if self._asks_for_cuts:
+            cuts = self.kind if isinstance(self.kind, Cuts) else Cuts()
             return self._by_cuts(prepared, sets, cuts)
+        convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
+        exact = len(convex) == len(sets) and has_dual(convex)
+        if not exact and self.kind != "dual":
+            return self._by_cuts(prepared, sets, Cuts())
         decided = self._by_dual(prepared, sets)
         failed = decided[0].status[0] in ("solver_failed", "audit_failed")
-        if failed and self.kind == "auto":
+        if failed and self.kind != "dual":
             try:
                 again = self._by_cuts(prepared, sets, Cuts())
             except UNDECIDED:
                 return decided
             return again if again[0].status[0] in SURE else decided
         return decided
+
+    def _outright(
+        self, prepared: Prepared, sets: Mapping[Key, Region], options: Integers
+    ) -> Decided:
+        """By a solver that takes integers and cones together; where sets have no dual,
+        it is the master of cutting planes.
+        """
+        convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
+        if len(convex) < len(sets) or not has_dual(convex):
+            cuts = Cuts(gap=options.gap, time_limit=options.time_limit)
+            return self._by_cuts(prepared, sets, cuts)
+        return self._by_dual(prepared, sets)
 
     def _by_cuts(
         self, prepared: Prepared, sets: Mapping[Key, Region], cuts: Cuts

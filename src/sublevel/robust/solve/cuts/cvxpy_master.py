@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import cvxpy as cp
@@ -47,8 +48,9 @@ class CvxpyMaster:
         """Rows that must hold at given outcomes."""
         self._constraints += [self._rows[i].at(outcomes) >= 0 for i, outcomes in cuts]
 
-    def solve(self) -> str:
-        """Solve; the status is "optimal", "infeasible" or "unbounded"."""
+    def solve(self, seconds: float = inf) -> str:
+        """Solve; "optimal", "infeasible" or "unbounded". It cannot be interrupted."""
+        del seconds
         self._problem = cp.Problem(self._objective, self._constraints)
         if self._solver == cp.CLARABEL:
             solved = solve_by_cones(self._problem, self._effort)
