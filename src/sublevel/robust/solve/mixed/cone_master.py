@@ -124,7 +124,8 @@ class ConeMaster:
     @property
     def whole(self) -> Array:
         """Integer columns of the solution, rounded."""
-        return np.round(self._point[self._program.integer])
+        # No zeros below zero: the same integers are the same bytes.
+        return np.round(self._point[self._program.integer]) + 0.0
 
     @property
     def has_point(self) -> bool:

@@ -5,7 +5,7 @@
 An entry that sees one binary has a square that is linear in it, as x^2 = x. Of entries
 that see several binaries, x' Q x altogether, a diagonal can be taken out: Q - D is
 still a square, and x' D x is linear (the perspective reformulation; Frangioni & Gentile
-2006). At binaries nothing changes; between them the norm is larger, and bounds better.
+2006). The largest such D leaves a matrix of low rank (minimum trace factor analysis). At binaries nothing changes; between them the norm is larger, and bounds better.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from ....checks import Array
 from ....conic.program import Indices
 from .steps import Steps
 
-#: Share of a diagonal that is worth taking out, and what is left of it for rounding.
-WORTH, SAFE = 1e-3, 1 - 1e-9
+#: Share of a diagonal that is worth taking out, eigenvalues that are none, and what is
+#: left on a diagonal for rounding.
+WORTH, NOTHING, ROUNDING = 1e-3, 1e-10, 1e-13
+#: How far the search for a diagonal goes, and Newton steps at a time.
+FINEST, MOST_STEPS = 1e-11, 20
 #: Most binaries of which a diagonal is taken out: it takes an eigenvalue problem.
 MOST = 400
 
@@ -77,6 +80,10 @@ def split_cone(matrix: sp.csr_array, right: Array, binary: Indices) -> SplitCone
     inner = np.arange(matrix.shape[0]) > 0
     constant, lone = inner & (counts == 0), inner & (counts == 1) & (others == 0)
     mixed = inner & (counts > 1) & (others == 0) & (right == 0)
+    if mixed.any():
+        # A triangular factor has rows of one binary too: only together is it regular.
+        mixed |= lone & (right == 0)
+        lone &= ~mixed
     weights = np.zeros(matrix.shape[1])
     off = right[lone]
     column, slope = matrix[lone].indices, matrix[lone].data
@@ -106,15 +113,70 @@ def _without_diagonal(rows: sp.csr_array) -> tuple[sp.csr_array, Array]:
     table = rows[:, columns].toarray()
     square = table.T @ table
     size = np.sqrt(np.diag(square))
-    values, vectors = np.linalg.eigh(square / np.outer(size, size))
-    share = float(values[0]) * SAFE
-    if share < WORTH:
+    square /= np.outer(size, size)
+    taken = largest_diagonal(square)
+    if taken.max() < WORTH:
         return none
-    # The symmetric root: near contexts have near rows, and can share directions.
-    root = vectors * np.sqrt(np.maximum(values - share, 0.0)) @ vectors.T * size
-    at = np.repeat(np.arange(len(columns)), len(columns))
-    place = np.tile(columns, len(columns))
-    part = sp.csr_array((root.ravel(), (at, place)), shape=(len(columns), width))
+    values, vectors = np.linalg.eigh(square - np.diag(taken))
+    # Common factors beside a diagonal: few rows are left.
+    some = values > NOTHING * values[-1]
+    root = (vectors[:, some] * np.sqrt(values[some])).T * size
+    at = np.repeat(np.arange(len(root)), len(columns))
+    place = np.tile(columns, len(root))
+    part = sp.csr_array((root.ravel(), (at, place)), shape=(len(root), width))
     diagonal = np.zeros(width)
-    diagonal[columns] = share * size**2
+    diagonal[columns] = taken * size**2
     return part, diagonal
+
+
+def largest_diagonal(square: Array) -> Array:
+    """Nonnegative numbers of largest sum that can be taken off a diagonal.
+
+    What is left has no negative eigenvalue. By Newton's method on
+
+        sum d + mu (log det(square - diag d) + sum log d),   mu -> 0.
+
+    Zeros where the matrix is singular to begin with.
+
+    Parameters
+    ----------
+    square : array of shape (k, k), symmetric, with ones on its diagonal
+
+    Examples
+    --------
+    >>> common = np.array([0.9, 0.8, 0.5])
+    >>> matrix = np.outer(common, common) + np.diag(1 - common**2)
+    >>> largest_diagonal(matrix).round(3)
+    array([0.19, 0.36, 0.75])
+    """
+    least = float(np.linalg.eigvalsh(square)[0])
+    if least < WORTH**2:
+        return np.zeros(len(square))
+    taken = np.full(len(square), least / 2)
+    mu = 1.0
+    while mu > FINEST:
+        for _ in range(MOST_STEPS):
+            inverse = np.linalg.inv(square - np.diag(taken))
+            slope = 1 + mu * (1 / taken - np.diag(inverse))
+            bend = mu * (inverse * inverse.T + np.diag(taken**-2))
+            step = np.linalg.solve(bend, slope)
+            length = 1.0
+            while not _is_inside(square, taken + length * step):
+                length /= 2
+            taken = taken + length * step
+            if float(slope @ step) < mu:
+                break
+        mu /= 5
+    # Rounding must not leave a negative eigenvalue behind.
+    left = float(np.linalg.eigvalsh(square - np.diag(taken))[0])
+    return np.asarray(np.maximum(taken - max(-left, 0.0) - ROUNDING, 0.0))
+
+
+def _is_inside(square: Array, taken: Array) -> bool:
+    if taken.min() <= 0:
+        return False
+    try:
+        np.linalg.cholesky(square - np.diag(taken))
+    except np.linalg.LinAlgError:
+        return False
+    return True

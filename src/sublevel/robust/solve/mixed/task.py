@@ -10,7 +10,7 @@ import numpy as np
 
 from ....checks import Array
 from ....conic.program import ProgramData, fill
-from ....conic.solver import INFEASIBLE, OPTIMAL, Clarabel, Solutions
+from ....conic.solver import FAILED, INFEASIBLE, OPTIMAL, Clarabel
 from ....sets import UncertaintySet
 from ...decisions import DecisionArrays, Layout
 from ...judge.set_oracles import FixedOracle
@@ -78,7 +78,9 @@ class MixedTask:
         if not compiled.program.width:
             return None
         data = fill(compiled.program, self.slots, {}, 1)
-        solved: Solutions = Clarabel().solve(data)
+        solved = Clarabel().solve(data)
+        if solved.status[0] == FAILED:
+            solved = Clarabel(effort=1).solve(data)
         if solved.status[0] != OPTIMAL:
             return None
         x = np.empty(self.compiled.program.width)
