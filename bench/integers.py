@@ -118,7 +118,9 @@ def calibrate(quick):
     problem = commitment(sets)
     policy = problem.compile(engine=sl.robust.Integers(gap=1e-4))
     some = 3 if quick else 10
-    decisions, seconds = cpu(lambda: policy.at(sets.scores(X, Y).mean()).decide(X_cal[:some]))
+    decisions, seconds = cpu(
+        lambda: policy.at(sets.scores(X, Y).mean()).decide(X_cal[:some])
+    )
     print(f"one day of 6 x 24: {seconds / some:.2f}; {decisions}", flush=True)
     if quick:
         return

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import InvalidParameter
-from .program import ConeProgram, ProgramData, rows_of
+from .program import ConeProgram, Indices, ProgramData, rows_of
 from .scaling import scale
 from .solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Solutions
 
@@ -41,7 +41,7 @@ class CvxpySolver:
     def check(self, program: ConeProgram) -> None:
         """Raise InvalidParameter if the solver does not take the program's cones."""
         zeros = np.zeros(len(program.indices))
-        problem, _ = _pose(
+        problem, _ = pose(
             program,
             np.zeros(program.quadratic_pattern[1].shape),
             np.zeros(program.width),
@@ -66,7 +66,7 @@ class CvxpySolver:
         scaling = scale(data)
         scaled = scaling.apply(data)
         for i in np.flatnonzero(data.finite).tolist():
-            problem, variable = _pose(
+            problem, variable = pose(
                 data.program,
                 scaled.P.row(i),
                 scaled.q.row(i)[:-1],
@@ -87,11 +87,23 @@ class CvxpySolver:
         return Solutions(status, x, data.program.sign * (value + data.offsets))
 
 
-def _pose(
-    program: ConeProgram, P: Array, q: Array, A: Array, b: Array
+def pose(
+    program: ConeProgram,
+    P: Array,
+    q: Array,
+    A: Array,
+    b: Array,
+    integer: Indices | None = None,
 ) -> tuple[cp.Problem, cp.Variable]:
-    """The program at one context as a CVXPY problem, and its variable."""
-    x = cp.Variable(program.width)
+    """The program at one context as a CVXPY problem, and its variable.
+
+    Parameters
+    ----------
+    P, q, A, b : a row of each block of data; q without its offset
+    integer : columns that are integer
+    """
+    whole = False if integer is None else [tuple(integer.tolist())]
+    x = cp.Variable(program.width, integer=whole)
     room = b - program.matrix(A) @ x
     aim = q @ x
     if P.size:

@@ -44,6 +44,7 @@ class PolicyPoints:
     units : for each key, the budget that level 1 stands for
     fallback : what is done where there is no decision, or None
     n_jobs : workers
+    progress : whether to show a bar at each look
     tally : how many decisions were computed, and could not be
     """
 
@@ -52,6 +53,7 @@ class PolicyPoints:
     units: tuple[float, ...]
     fallback: Array | None = None
     n_jobs: int | None = None
+    progress: bool = False
     tally: Counter[str] = field(default_factory=Counter)
 
     @cached_property
@@ -97,7 +99,9 @@ class PolicyPoints:
                 source = Precomputed(batch[rows], levels * unit)
                 keys.append(key.with_source(source))
         policy = self.policy.over(tuple(keys), self.fallback)
-        decisions = policy.decide(np.arange(len(rows)), n_jobs=self.n_jobs)
+        decisions = policy.decide(
+            np.arange(len(rows)), n_jobs=self.n_jobs, progress=self.progress
+        )
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
         happened = realised(policy, decisions.arrays, outcomes)
         self.tally["solves"] += len(rows)

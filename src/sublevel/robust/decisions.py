@@ -323,8 +323,9 @@ class Decisions:
         """Strings of shape (n,): "optimal", or why there is no decision to use.
 
         "infeasible", "unbounded", "unbounded_set", "empty_set", "invalid_prediction",
-        "outside_domain", "solver_failed", "audit_failed"; of cutting planes,
-        "stopped_early" with a robust decision and "out_of_rounds" without one;
+        "outside_domain", "solver_failed", "audit_failed"; where limits were met,
+        "stopped_early" with a robust decision, "out_of_rounds" or "out_of_time"
+        without one;
         "fallback" where one was declared.
         """
         return self.arrays.status

@@ -130,7 +130,10 @@ class Policy:
     certificate_: Certificate
 
     def __init__(
-        self, problem: RobustProblem, engine: str | Cuts | Integers, solver: str | Solver | None
+        self,
+        problem: RobustProblem,
+        engine: str | Cuts | Integers,
+        solver: str | Solver | None,
     ) -> None:
         self.problem = problem
         self.engine = engine
@@ -333,6 +336,7 @@ class Policy:
         fallback: Mapping[Any, npt.ArrayLike] | None = None,
         given_decided: bool = False,
         n_jobs: int | None = None,
+        progress: bool = False,
     ) -> Self:
         """Choose the budget so that *decisions* violate with probability <= alpha.
 
@@ -373,8 +377,11 @@ class Policy:
             first tenth of the rows chooses one, and is not counted.
         n_jobs : int, optional
             Workers for the solves.
+        progress : bool, default False
+            Show a bar for each level, or each wave of them, that is looked at.
         """
         owner = "Policy.calibrate"
+        require_bool(owner, progress=progress)
         request = read_request(
             owner,
             alpha,
@@ -385,7 +392,7 @@ class Policy:
             given_decided,
             fallback is not None,
         )
-        points = self._points(X, Y, owner, fallback, n_jobs)
+        points = self._points(X, Y, owner, fallback, n_jobs, progress)
         search = points.search(request.grid, owner)
         calibration = search.calibrate(request, X)
         points.warn_of_failures(owner)
@@ -445,6 +452,7 @@ class Policy:
         owner: str,
         fallback: Mapping[Any, npt.ArrayLike] | Array | None,
         n_jobs: int | None,
+        progress: bool = False,
     ) -> PolicyPoints:
         """The policy before any calibration, at contexts with their outcomes."""
         keys = self.problem.keys
@@ -458,7 +466,7 @@ class Policy:
             else as_fallback(layout.variables, fallback)
         )
         labelled = label(keys, X, Y, owner, unseen=True)
-        return PolicyPoints(self, labelled, units, action, n_jobs)
+        return PolicyPoints(self, labelled, units, action, n_jobs, progress)
 
     def _refuse_same_fold(
         self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str

@@ -263,7 +263,9 @@ class RobustProblem:
             ("uncertain", ", ".join(over)),
         ]
 
-    def _policy(self, engine: str | Cuts | Integers, solver: str | Solver | None) -> Policy:
+    def _policy(
+        self, engine: str | Cuts | Integers, solver: str | Solver | None
+    ) -> Policy:
         """One policy for all contexts that are solved alike."""
         key = tuple(a if isinstance(a, str) else id(a) for a in (engine, solver))
         policy = self._policies.get(key)

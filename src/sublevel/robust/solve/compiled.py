@@ -62,7 +62,6 @@ def compile_counterpart(
     model: RobustModel,
     ruler: Ruler,
     forms: Mapping[Key, FixedSet | SlotSet],
-    whole: Array | None = None,
     frozen: bool = False,
     branched: bool = False,
 ) -> Compiled:
@@ -71,7 +70,6 @@ def compile_counterpart(
     Parameters
     ----------
     forms : how the set of each key enters, lifted ones included
-    whole : values of the variables' entries; those of integer variables are pinned
     frozen : whether ordinary parameters are taken at their present values
     branched : whether integers are to be branched on: the objective is then linear, and
         curved parts are cones
@@ -93,7 +91,7 @@ def compile_counterpart(
             ]
         )
     )
-    pins = _pins(program, outputs, ruler, whole)
+    pins = pinned(program)
     offset = np.asarray(outputs[:, pins.columns] @ pins.values)
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
     return Compiled(
@@ -145,20 +143,6 @@ def ordinary_slots(model: RobustModel, program: ConeProgram) -> Array:
         dense = value.toarray() if sp.issparse(value) else value
         slots[program.slots[f"ordinary.{number}"]] = np.ravel(dense, order="F")
     return slots
-
-
-def _pins(
-    program: ConeProgram, outputs: sp.csr_array, ruler: Ruler, whole: Array | None
-) -> Pins:
-    pins = pinned(program)
-    if whole is None:
-        return pins
-    columns, values = [pins.columns], [pins.values]
-    for entry in np.flatnonzero(ruler.whole).tolist():
-        at = outputs.indices[outputs.indptr[entry] : outputs.indptr[entry + 1]]
-        columns.append(np.setdiff1d(at[:1], pins.columns))
-        values.append(np.full(len(columns[-1]), np.round(whole[entry])))
-    return Pins(np.concatenate(columns), np.concatenate(values))
 
 
 def _integer_columns(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,6 @@ import numpy as np
 
 from ...checks import Array
 from ...conic.by_cvxpy import CvxpySolver
-from ...conic.maximise import solve_checked
 from ...conic.program import Uncompilable
 from ...conic.solver import Clarabel, Solver
 from ...errors import (
@@ -36,7 +36,7 @@ from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.uncertain import Key
 from .chunk import ChunkTask
-from .compiled import Compiled, compile_counterpart, counterpart, ordinary_slots
+from .compiled import Compiled, compile_counterpart, ordinary_slots
 from .cuts.cuts import Cuts, CutTask
 from .cuts.linear_model import LinearModel, linear_model
 from .lifted_set import bends_outcome, with_lifted
@@ -228,8 +228,8 @@ class Engine:
         Where sets have no cones to go around, and where that fails, by cutting planes.
         """
         options = self.kind if isinstance(self.kind, Integers) else Integers()
-        if self._solver_name not in (None, "HIGHS"):
-            return self._outright(prepared, sets, options)
+        deadline = time.monotonic() + options.time_limit
+        name = self._solver_name if self._solver_name != "HIGHS" else None
         task = self._mixed.task(
             prepared.model,
             prepared.ruler,
@@ -238,16 +238,24 @@ class Engine:
             keys,
             sets,
         )
-        if task is not None:
+        if task is not None and (name is not None or task.has_polyhedra):
             try:
-                decision = task.decide(options)
+                decision = task.decide(options, name)
             except SolverFailed:
+                if self.kind == "dual":
+                    raise
                 decision = prepared.layout.room(["solver_failed"])
             if not has_failed(decision.status)[0] or self.kind == "dual":
                 return decision, {}
         if self.kind == "dual":
-            return self._by_dual(prepared, sets)
-        cuts = Cuts(gap=options.gap, time_limit=options.time_limit)
+            raise NotRobustifiable(
+                "The sets of this model with integer variables have no dual that is "
+                "linear or of second order. Use engine='auto' or engine='cuts'."
+            )
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return prepared.layout.room(["out_of_time"]), {}
+        cuts = Cuts(gap=options.gap, time_limit=left)
         return self._by_cuts(prepared, sets, cuts)
 
     def _decide(self, prepared: Prepared, sets: dict[Key, Region]) -> Decided:
@@ -267,18 +275,6 @@ class Engine:
                 return decided
             return again if again[0].status[0] in SURE else decided
         return decided
-
-    def _outright(
-        self, prepared: Prepared, sets: Mapping[Key, Region], options: Integers
-    ) -> Decided:
-        """By a solver that takes integers and cones together; where sets have no dual,
-        it is the master of cutting planes.
-        """
-        convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
-        if len(convex) < len(sets) or not has_dual(convex):
-            cuts = Cuts(gap=options.gap, time_limit=options.time_limit)
-            return self._by_cuts(prepared, sets, cuts)
-        return self._by_dual(prepared, sets)
 
     def _by_cuts(
         self, prepared: Prepared, sets: Mapping[Key, Region], cuts: Cuts
@@ -301,26 +297,15 @@ class Engine:
                     "A user's own oracle has no conic dual. Use engine='cuts'."
                 )
             forms[key] = FixedSet(region)
-        ordinary, whole = prepared.ordinary(), None
-        if model.is_mixed_integer:
-            written = counterpart(model, forms)
-            status = solve_checked(written, self._solver_name or "HIGHS")
-            if status != cp.OPTIMAL:
-                return prepared.layout.room([status]), {}
-            values = [np.ravel(v.value, order="F") for v in model.variables]
-            whole = np.concatenate(values)
         try:
-            compiled = compile_counterpart(model, ruler, forms, whole)
+            compiled = compile_counterpart(model, ruler, forms)
         except Uncompilable:
             # Parameters at their values, where they cannot stay parameters.
-            compiled = compile_counterpart(model, ruler, forms, whole, frozen=True)
-        slots = ordinary_slots(model, compiled.program)
-        solver = self._chunk_solver if whole is None else Clarabel()
+            compiled = compile_counterpart(model, ruler, forms, frozen=True)
+        slots, ordinary = ordinary_slots(model, compiled.program), prepared.ordinary()
+        solver = self._chunk_solver
         task = ChunkTask(compiled, slots, ordinary, prepared.layout, solver)
-        decided = task.decide([None] * len(model.keys), 1)
-        if whole is not None:
-            decided.bound[:] = np.nan
-        return decided, {}
+        return task.decide([None] * len(model.keys), 1), {}
 
     def _compile(
         self,

@@ -174,7 +174,9 @@ class ConeMaster:
         if not len(at.y) or len(direction) != len(at.y):
             return
         slopes = np.round(np.asarray(direction) / SAME).astype(int).tolist()
-        fresh = [j for j, r in enumerate(slopes) if r and (int(at.y[j]), r) not in self._seen]
+        fresh = [
+            j for j, r in enumerate(slopes) if r and (int(at.y[j]), r) not in self._seen
+        ]
         self._seen |= {(int(at.y[j]), slopes[j]) for j in fresh}
         if fresh:
             r = np.array([slopes[j] for j in fresh]) * SAME
@@ -242,7 +244,7 @@ class ConeMaster:
 
 
 def _hull(at: Lifted, width: int) -> list[sp.csr_array]:
-    """t >= y_1 + ... + y_m; of a cone of one entry, t >= z and t >= -z."""
+    """T >= y_1 + ... + y_m; of a cone of one entry, t >= z and t >= -z."""
     if len(at.y):
         ends = [(np.append(at.t, at.y), np.append(1.0, np.full(len(at.y), -1.0)))]
     else:

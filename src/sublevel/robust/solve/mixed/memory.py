@@ -2,7 +2,7 @@
 
 A tangent is kept as the direction it touches the cone in, steps as the order they were
 taken in. Coefficients are computed anew from the numbers of each context, so that a cut
-is valid wherever it came from. Integers are only tried: they count if they are feasible.
+is valid wherever it came from. Integers are only tried: they count if they fit.
 """
 
 from __future__ import annotations

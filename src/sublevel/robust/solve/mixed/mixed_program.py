@@ -1,8 +1,8 @@
 """A cone program with integer columns, at one context, as its masters take it.
 
-    minimise    cost' x + offset
-    subject to  bottom <= rows x <= top,  lower <= x <= upper,  some x integer,
-    and         right_c - matrix_c x  in a second-order cone, for each cone c.
+minimise    cost' x + offset
+subject to  bottom <= rows x <= top,  lower <= x <= upper,  some x integer,
+and         right_c - matrix_c x  in a second-order cone, for each cone c.
 """
 
 from __future__ import annotations

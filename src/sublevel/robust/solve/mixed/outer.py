@@ -108,7 +108,6 @@ class OuterApproximation:
         self._remember()
         status = self._without_integrality()
         rounds, limit = 0, int(self._options.max_rounds)
-        self._master.restore()
         while status is None and rounds < limit:
             rounds += 1
             status = self._round()
@@ -131,11 +130,15 @@ class OuterApproximation:
             for order in orders:
                 self._master.step(cone, order)
         whole = self._memory.nearest(self._context)
-        if whole is not None:
+        if whole is not None and self._program.cones:
             self._try(whole)
+        elif whole is not None:
+            self._master.start_from(whole)
 
     def _without_integrality(self) -> str | None:
         """Cut the relaxation; a status if that settles it."""
+        if not self._program.cones:
+            return None
         self._master.relax()
         idle, before = 0, -inf
         for _ in range(MOST_ROUNDS):
@@ -151,7 +154,8 @@ class OuterApproximation:
             idle = 0 if self._bound > before + small else idle + 1
             before = self._bound
             if not (self._separate(ROUGH) and self._master.fresh) or idle >= PATIENCE:
-                return None
+                break
+        self._master.restore()
         return None
 
     def _round(self) -> str | None:
@@ -160,14 +164,14 @@ class OuterApproximation:
             self._master.start_from(self._best.whole)
         status = self._master.run(self._left)
         if status == cp.INFEASIBLE:
-            return cp.OPTIMAL if self._best is not None else status
+            return "optimal" if self._best is not None else status
         if status == cp.UNBOUNDED:
             raise SolverFailed("The polyhedron around the cones is unbounded.")
         self._bound = max(self._bound, self._master.bound)
         if self._master.has_point:
-            self._try(self._master.whole)
+            self._look(self._master)
         if self._closed():
-            return cp.OPTIMAL
+            return "optimal"
         if status == "stopped_early":
             return "out_of_time"
         if self._separate(FINE):
@@ -178,7 +182,7 @@ class OuterApproximation:
         if self._best is None:
             master = self._master
             self._best = Candidate(master.whole, master.x, master.value)
-        return cp.OPTIMAL
+        return "optimal"
 
     def _separate(self, tolerance: float) -> bool:
         """Cut where the master's solution leaves a cone; whether it leaves one."""
@@ -194,6 +198,13 @@ class OuterApproximation:
                 self._master.touch(cone, direction)
             left |= order is not None or direction is not None
         return left
+
+    def _look(self, master: ConeMaster) -> None:
+        """Take the master's solution down; where there are cones, its integers."""
+        if self._program.cones:
+            self._try(master.whole)
+        elif self._best is None or master.value < self._best.value:
+            self._best = Candidate(master.whole, master.x, master.value)
 
     def _try(self, whole: Array) -> None:
         """Solve for the rest with these integers, and cut the polyhedron there."""

@@ -6,7 +6,7 @@ what cuts were of use. Others (functions of outcomes, unions) are compiled one b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +24,6 @@ from ...model.uncertain import Key
 from ..compiled import Compiled, compile_counterpart, ordinary_slots
 from ..slots import FixedSet, SlotSet, slot_set
 from .memory import Memory
-from .mixed_program import has_polyhedra
 from .task import MixedTask, at_sets
 
 #: Compiled programs that are kept.
@@ -43,7 +42,7 @@ class Shared:
     def serves(self, model: RobustModel, marks: tuple[object, ...]) -> bool:
         """Whether it is the program of this model and sets of this kind."""
         same = zip(self.marks, marks, strict=True)
-        return self.model is model and all(_is_same(a, b) for a, b in same)
+        return self.model is model and all(a is b for a, b in same)
 
 
 class MixedRoad:
@@ -61,7 +60,7 @@ class MixedRoad:
         keys: tuple[UncertainKey, ...],
         sets: Mapping[Key, Region],
     ) -> MixedTask | None:
-        """What decides the context; None where a set has no polyhedra around it."""
+        """What decides the context; None where a set has no exact dual."""
         convex = {k: s for k, s in sets.items() if isinstance(s, UncertaintySet)}
         if len(convex) < len(sets):
             return None
@@ -82,7 +81,9 @@ class MixedRoad:
         sets: Mapping[Key, UncertaintySet],
     ) -> Shared:
         regions = [sets[key.parameters] for key in keys]
-        marks = tuple(_mark(key, region) for key, region in zip(keys, regions, strict=True))
+        marks = tuple(
+            _mark(key, region) for key, region in zip(keys, regions, strict=True)
+        )
         lifted = len(sets) > len(keys)
         if not lifted:
             for shared in self._kept:
@@ -95,25 +96,34 @@ class MixedRoad:
                 form = _slot_set(number, key, regions[number])
                 if form is not None:
                     forms[key.parameters] = form
-        shared = Shared(model, marks, *_compiled(model, ruler, forms))
-        if not lifted:
+        try:
+            compiled, lasts = _compiled(model, ruler, forms)
+        except NotRobustifiable:
+            compiled, lasts = None, True
+        shared = Shared(model, marks, compiled)
+        if lasts and not lifted:
             self._kept = [*self._kept[1 - MOST_KEPT :], shared]
         return shared
 
 
 def _compiled(
     model: RobustModel, ruler: Ruler, forms: Mapping[Key, FixedSet | SlotSet]
-) -> tuple[Compiled | None]:
+) -> tuple[Compiled | None, bool]:
+    """The program, and whether it serves any values of the ordinary parameters."""
     try:
-        compiled = compile_counterpart(model, ruler, forms, branched=True)
-    except (Uncompilable, NotRobustifiable):
-        return (None,)
-    return (compiled if has_polyhedra(compiled.program) else None,)
+        return compile_counterpart(model, ruler, forms, branched=True), True
+    except Uncompilable:
+        try:
+            # Parameters at their values, where they cannot stay parameters.
+            frozen = compile_counterpart(
+                model, ruler, forms, frozen=True, branched=True
+            )
+        except Uncompilable:
+            return None, False
+        return frozen, False
 
 
-def _slot_set(
-    number: int, key: UncertainKey, region: UncertaintySet
-) -> SlotSet | None:
+def _slot_set(number: int, key: UncertainKey, region: UncertaintySet) -> SlotSet | None:
     """How sets that differ by slots only enter; None for others."""
     if key.predicted is None or not isinstance(region, Sublevel):
         return None
@@ -125,12 +135,9 @@ def _slot_set(
 
 def _mark(key: UncertainKey, region: UncertaintySet) -> object:
     """What sets have in common that share a program: a loss, or the set itself."""
-    form = key.predicted is not None and isinstance(region, Sublevel)
-    return region.loss if form and isinstance(region, Sublevel) else region
-
-
-def _is_same(one: object, other: object) -> bool:
-    return one is other
+    if key.predicted is not None and isinstance(region, Sublevel):
+        return region.loss
+    return region
 
 
 def _put(

@@ -5,7 +5,8 @@
 An entry that sees one binary has a square that is linear in it, as x^2 = x. Of entries
 that see several binaries, x' Q x altogether, a diagonal can be taken out: Q - D is
 still a square, and x' D x is linear (the perspective reformulation; Frangioni & Gentile
-2006). The largest such D leaves a matrix of low rank (minimum trace factor analysis). At binaries nothing changes; between them the norm is larger, and bounds better.
+2006). The largest such D leaves a matrix of low rank (minimum trace factor analysis).
+At binaries nothing changes; between them the norm is larger, and bounds are better.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     sqrt(base + sum_k weight_k x_k)
 
-is a submodular function of binaries x. Taking the binaries one after another, each is
+is a submodular function of binaries x if no weight is negative; where one is, 1 - x takes
+the place of x. Taking the binaries one after another, each is
 worth the step by which the root grows, and the root is at least the sum of the steps of
 those that are taken (Edmonds 1970; Atamtürk & Narayanan 2008). All orders together
 describe its convex hull, so for binaries these cuts are much stronger than tangents.
@@ -42,15 +43,19 @@ class Steps:
 
     def order(self, values: Array) -> Indices:
         """The order in which the steps add up to most, at values of the binaries."""
-        return np.argsort(-values, kind="stable")
+        taken = np.where(self.weights < 0, 1 - values, values)
+        return np.argsort(-taken, kind="stable")
 
     def along(self, order: Indices) -> tuple[float, Array]:
-        """The root with no binary taken, and the step of each: shape (k,)."""
-        total = self.base + np.cumsum(self.weights[order])
-        roots = np.sqrt(np.maximum(np.append(self.base, total), 0.0))
+        """What the root is at least: a constant, and a slope for each, shape (k,)."""
+        negative = self.weights < 0
+        floor = self.base + float(self.weights[negative].sum())
+        total = floor + np.cumsum(np.abs(self.weights)[order])
+        roots = np.sqrt(np.maximum(np.append(floor, total), 0.0))
         steps = np.empty(len(order))
         steps[order] = np.diff(roots)
-        return float(roots[0]), steps
+        start = float(roots[0] + steps[negative].sum())
+        return start, np.where(negative, -steps, steps)
 
     def least(self, values: Array) -> float:
         """The largest convex function below the root, at values between 0 and 1."""

@@ -19,7 +19,8 @@ from ..chunk import ChunkTask
 from ..compiled import Compiled, with_integers
 from .integers import Integers
 from .memory import Memory
-from .mixed_program import mixed_program
+from .mixed_program import has_polyhedra, mixed_program
+from .named import solve_by_name
 from .outer import Candidate, Outcome, OuterApproximation
 
 
@@ -42,10 +43,25 @@ class MixedTask:
     layout: Layout
     memory: Memory
 
-    def decide(self, options: Integers) -> DecisionArrays:
-        """The decision, with its bound, judged."""
+    @property
+    def has_polyhedra(self) -> bool:
+        """Whether the program can be cut out of a polyhedron."""
+        return has_polyhedra(self.compiled.program)
+
+    def decide(self, options: Integers, solver: str | None = None) -> DecisionArrays:
+        """The decision, with its bound, judged.
+
+        Parameters
+        ----------
+        options : gap and limits
+        solver : name of a solver that takes integers and cones together; by default
+            HiGHS, on polyhedra around the cones
+        """
         deadline = time.monotonic() + options.time_limit
         data = fill(self.compiled.program, self.slots, {}, 1)
+        if solver is not None:
+            integer = self.compiled.integer
+            return self._written(solve_by_name(data, integer, solver, options))
         relaxed = self._relaxed(data)
         if relaxed is None:
             return self.layout.room(["infeasible"])
@@ -64,6 +80,8 @@ class MixedTask:
         """The solution without integrality; nan if it was not computed, None if there
         is none: that is believed when it is said twice.
         """
+        if all(kind != "soc" for kind, _ in data.program.cones):
+            return np.full(data.program.width, np.nan)
         for effort in (0, 1):
             solved = Clarabel(effort).solve(data)
             if solved.status[0] == OPTIMAL:
@@ -125,9 +143,7 @@ class MixedTask:
             # It is worth what it is worth, and nothing is promised.
             promised = np.array([np.nan])
         judged = self.compiled.ruler.judge(values, promised, self.ordinary, oracles)
-        decision = self.layout.room(
-            ["optimal" if judged.passed[0] else "audit_failed"]
-        )
+        decision = self.layout.room(["optimal" if judged.passed[0] else "audit_failed"])
         decision.take(judged, values)
         return decision
 
