@@ -96,13 +96,15 @@ class RobustProblem:
         Parameters
         ----------
         X : covariates of one context; not needed where every set is a value
-        engine : "auto", "dual", "cuts" or sl.robust.Cuts(...)
+        engine : "auto", "dual", "cuts", sl.robust.Cuts(...) or sl.robust.Integers(...)
             The conic dual of the sets in one solve, or cutting planes with the sets'
-            own oracles. "auto" takes the dual, unless there are integer variables or
-            a set has no exact dual, and cutting planes where the dual fails.
+            own oracles. "auto" takes the dual, unless a set has no exact one, and
+            cutting planes where that fails. With integer variables the dual is
+            branched on, within the limits of Integers.
         solver : name of a solver CVXPY finds installed, optional
             By default CLARABEL; HIGHS where there are integer variables, and for
-            cutting planes where all else is linear.
+            cutting planes where all else is linear. SCIP, GUROBI, MOSEK and others take
+            integer variables and cones outright.
         """
         _check_engine("solve", engine, solver)
         self._check_context(X)
@@ -366,7 +368,7 @@ def _check_engine(method: str, engine: object, solver: object) -> None:
     if not (by_name or isinstance(engine, Cuts | Integers)):
         raise InvalidParameter(
             f"RobustProblem.{method}(engine=...) must be 'auto', 'dual', 'cuts' or "
-            f"sl.robust.Cuts(...), got {briefly(engine)}."
+            f"sl.robust.Cuts(...) or Integers(...), got {briefly(engine)}."
         )
     if not (solver is None or isinstance(solver, str | Solver)):
         raise InvalidParameter(

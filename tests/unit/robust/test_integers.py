@@ -157,6 +157,52 @@ def test_mixed_models_with_norms_of_their_own_equal_enumeration(seed):
         assert (values == np.round(values)).all()
 
 
+def random_set(kind, n, rng):
+    center, spread = rng.normal(size=n), rng.uniform(0.2, 0.8, n)
+    ball = sl.sets.Ellipsoid(
+        center, spread if kind != "tilted" else tilted(spread, rng)
+    )
+    if kind == "cut":
+        return ball & sl.sets.Box(center - spread / 2, np.full(n, 9.0))
+    if kind == "both":
+        return ball & sl.sets.L1Ball(center, spread, 1.2)
+    if kind == "image":
+        return sl.sets.AffineImage(ball, rng.normal(size=(n, n)), center)
+    return sl.sets.L1Ball(center, spread) if kind == "manhattan" else ball
+
+
+@pytest.mark.parametrize(
+    "kind", ["straight", "tilted", "manhattan", "cut", "both", "image"]
+)
+def test_decisions_beside_constants_are_the_best_of_all(kind):
+    """Directions 1 + x, 2 - x and the like: squares whose slopes are negative too."""
+    every = np.array(list(product([0.0, 1.0], repeat=4)))
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        U, V = random_set(kind, 4, rng), random_set("tilted", 4, rng)
+        a, b, x = (
+            Uncertain(4, name="a"),
+            Uncertain(4, name="b"),
+            cp.Variable(4, boolean=True),
+        )
+        shift, slope = rng.normal(size=4), rng.normal(size=4)
+        at = shift + cp.multiply(slope, x)
+        gain = rng.normal(size=4)
+        limit = float(np.median([V.support(row) for row in every]))
+        problem = RobustProblem(
+            cp.Minimize(a @ at - gain @ x), [b @ x <= limit], {a: U, b: V}
+        )
+        decision = problem.solve()
+        worth = [
+            U.support(shift + slope * row) - gain @ row
+            for row in every
+            if V.support(row) <= limit * (1 + 1e-9 * np.sign(limit))
+        ]
+        assert decision.status == "optimal"
+        assert decision.objective == pytest.approx(min(worth), rel=1e-5, abs=1e-6)
+        assert decision.bound <= min(worth) + 1e-6
+
+
 def test_models_without_a_robust_decision_are_infeasible():
     problem, *_ = knapsack(1, 8)
     (key,) = problem.keys
@@ -293,10 +339,12 @@ def test_split_cones_have_the_same_norm_at_binaries_and_a_larger_one_between(ran
     common = rng.normal(size=(6, rank))
     spread = np.linalg.cholesky(common @ common.T + np.eye(6)).T
     rows = sp.csr_array(np.vstack([np.zeros((1, 6)), spread]))
-    cone = split_cone(rows, np.zeros(7), np.arange(6))
+    # Where entries see one binary each, they may have a constant too.
+    right = np.append(0.0, rng.normal(size=6)) if rank == 0 else np.zeros(7)
+    cone = split_cone(rows, right, np.arange(6))
     assert cone.steps is not None
     for point in product([0.0, 1.0], repeat=6):
-        norm = np.linalg.norm(spread @ np.array(point))
+        norm = np.linalg.norm(right[1:] - spread @ np.array(point))
         assert np.linalg.norm(cone.at(np.array(point))[1]) == pytest.approx(norm)
     for _ in range(20):
         point = rng.uniform(size=6)

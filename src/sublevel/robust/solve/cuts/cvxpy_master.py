@@ -127,10 +127,10 @@ class CvxpyMaster:
     def _way_out(self) -> str:
         return (
             "The model has integer variables and curved parts, which "
-            f"{self._solver} does not take together. Write the curved parts with "
-            "linear pieces (cp.norm1, cp.norm_inf, cp.max), or pass a solver for "
-            "mixed-integer cone programs: solver='SCIP' (pip install pyscipopt), "
-            "'GUROBI' or 'MOSEK'."
+            f"{self._solver} does not take together. Leave out engine='cuts' if the "
+            "sets have a dual, write the curved parts with linear pieces (cp.norm1, "
+            "cp.norm_inf, cp.max), or pass a solver for mixed-integer cone programs: "
+            "solver='SCIP' (pip install sublevel[scip]), 'GUROBI' or 'MOSEK'."
         )
 
 
