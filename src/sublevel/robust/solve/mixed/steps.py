@@ -2,11 +2,11 @@
 
     sqrt(base + sum_k weight_k x_k)
 
-is a submodular function of binaries x if no weight is negative; where one is, 1 - x takes
-the place of x. Taking the binaries one after another, each is
-worth the step by which the root grows, and the root is at least the sum of the steps of
-those that are taken (Edmonds 1970; Atamtürk & Narayanan 2008). All orders together
-describe its convex hull, so for binaries these cuts are much stronger than tangents.
+is a submodular function of binaries x if no weight is negative; where one is, 1 - x
+takes the place of x. Taking the binaries one after another, each is worth the step by
+which the root grows, and the root is at least the sum of the steps of those that are
+taken (Edmonds 1970; Atamtürk & Narayanan 2008). All orders together describe its convex
+hull, so for binaries these cuts are much stronger than tangents.
 """
 
 from __future__ import annotations
