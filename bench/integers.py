@@ -116,7 +116,7 @@ def calibrate(quick):
     (X, Y), (X_cal, Y_cal) = days(TRAINED, rng), days(DAYS, rng)
     sets = sl.LossSet(LinearRegression()).fit(X, Y)
     problem = commitment(sets)
-    policy = problem.compile(engine=sl.robust.Integers(gap=1e-4))
+    policy = problem.compile()
     some = 3 if quick else 10
     decisions, seconds = cpu(
         lambda: policy.at(sets.scores(X, Y).mean()).decide(X_cal[:some])
