@@ -13,6 +13,7 @@ import sublevel as sl
 from sublevel.conic.substitution import substituted_problem
 from sublevel.errors import InvalidParameter
 from sublevel.robust import Integers, RobustProblem, Uncertain
+from sublevel.robust.solve.cuts.live_highs import LiveHighs
 from sublevel.robust.solve.mixed.split_cone import largest_diagonal, split_cone
 from sublevel.robust.solve.mixed.steps import Steps
 
@@ -243,6 +244,24 @@ def test_time_that_runs_out_leaves_a_valid_bound_and_a_robust_decision():
             assert np.isnan(early.objective)
             assert not early.bound < exact.objective * (1 - 1e-7)
     assert "out_of_time" in seen
+
+
+def test_every_run_of_branch_and_bound_has_its_own_seconds():
+    """A market split, which takes minutes: neither too long nor too short."""
+    rng = np.random.default_rng(0)
+    rows, n = 4, 35
+    table = rng.integers(0, 100, (rows, n)).astype(float)
+    upper = np.append(np.ones(n), np.full(2 * rows, 1e4))
+    cost = np.append(np.zeros(n), np.ones(2 * rows))
+    highs = LiveHighs(np.zeros(len(cost)), upper, cost, np.arange(n), 1e-7)
+    for i, row in enumerate(table):
+        columns = [*range(n), n + i, n + rows + i]
+        half = row.sum() // 2
+        highs.add_rows([n + 2], columns, np.append(row, [1.0, -1.0]), [half], [half])
+    for seconds in (0.6, 0.3, 0.0, 0.3):
+        begun = time.monotonic()
+        assert highs.run(seconds) == "stopped_early"
+        assert 0.9 * seconds <= time.monotonic() - begun < seconds + 0.5
 
 
 def test_rounds_that_run_out_are_told():

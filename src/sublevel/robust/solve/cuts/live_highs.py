@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import cvxpy as cp
@@ -21,6 +22,7 @@ _STATUSES: dict[Any, str] = {
     _STATUS.kInfeasible: cp.INFEASIBLE,
     _STATUS.kUnbounded: cp.UNBOUNDED,
     _STATUS.kTimeLimit: "stopped_early",
+    _STATUS.kInterrupt: "stopped_early",
 }
 
 
@@ -55,6 +57,7 @@ class LiveHighs:
         for name, value in _options(gap).items():
             self._highs.setOptionValue(name, value)
         self._highs.addVars(len(lower), lower, upper)
+        self._deadline, self._watched = np.inf, False
         self._set_costs(cost)
         self._integer = np.asarray(integer, dtype=np.int32)
         self._set_kind(highspy.HighsVarType.kInteger)
@@ -100,8 +103,16 @@ class LiveHighs:
         """Solve; "optimal", "infeasible", "unbounded", or "stopped_early" when the
         seconds have passed, else SolverFailed.
         """
-        # HiGHS counts from when it was made, over all its runs.
+        if seconds <= 0:
+            return "stopped_early"
+        # Whether its limit counts from the start of a run or of the first differs between
+        # its parts. This one is never too early; our own clock interrupts in time.
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + seconds)
+        self._deadline = time.monotonic() + seconds
+        if seconds < np.inf and not self._watched:
+            self._watched = True
+            self._highs.cbMipInterrupt.subscribe(self._interrupt)
+            self._highs.cbSimplexInterrupt.subscribe(self._interrupt)
         self._highs.run()
         status = self._highs.getModelStatus()
         if status not in _STATUSES:
@@ -157,6 +168,11 @@ class LiveHighs:
         self._highs.run()
         self._highs.setOptionValue("presolve", "choose")
         return self._highs.getModelStatus()
+
+    def _interrupt(self, event: Any) -> None:
+        """Stop HiGHS when its seconds have passed."""
+        # An earlier run may have left the flag up.
+        event.interrupt(time.monotonic() >= self._deadline)
 
     def _set_costs(self, cost: Array) -> None:
         places = np.arange(len(cost), dtype=np.int32)
