@@ -261,7 +261,7 @@ def test_every_run_of_branch_and_bound_has_its_own_seconds():
     for seconds in (0.6, 0.3, 0.0, 0.3):
         begun = time.monotonic()
         assert highs.run(seconds) == "stopped_early"
-        assert 0.9 * seconds <= time.monotonic() - begun < seconds + 0.5
+        assert 0.9 * seconds <= time.monotonic() - begun < seconds + 1.2
 
 
 def test_rounds_that_run_out_are_told():

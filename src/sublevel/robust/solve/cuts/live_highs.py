@@ -105,8 +105,8 @@ class LiveHighs:
         """
         if seconds <= 0:
             return "stopped_early"
-        # Whether its limit counts from the start of a run or of the first differs between
-        # its parts. This one is never too early; our own clock interrupts in time.
+        # What its limit counts from differs between its parts. This one is never too
+        # early; our own clock interrupts in time.
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + seconds)
         self._deadline = time.monotonic() + seconds
         if seconds < np.inf and not self._watched:
