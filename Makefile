@@ -1,6 +1,6 @@
 # Every target does its own set-up. `make` alone lists the targets.
 PYTHON ?= python3
-EXTRAS := torch,plots,report,boosting,dask,pyomo,test,dev
+EXTRAS := torch,plots,report,boosting,dask,pyomo,scip,test,dev
 JOBS   ?= 2
 SEED   ?= 0
 MODELS ?= 150
@@ -8,7 +8,7 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed
 # The other environments are without the tools of `make check`. The newest lack torch
 # too, most of whose builds are of gigabytes; the oldest have the one that is pinned.
-LIGHT  := plots,report,boosting,dask,pyomo,test
+LIGHT  := plots,report,boosting,dask,pyomo,scip,test
 NEWEST ?= 3.12 3.13
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..checks import Array
 from ..errors import InvalidParameter
-from .program import ConeProgram, ProgramData, rows_of, whole
+from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 from .scaling import scale
 from .solver import (
     FAILED,
@@ -57,7 +57,7 @@ class CvxpySolver:
         q, b = whole(np.zeros((1, program.width + 1))), np.zeros((1, program.height))
         A = whole(np.ones((1, len(program.indices))))
         data = ProgramData(program, P, q, A, whole(b))
-        problem, _ = _pose(program, *data.matrices(0))
+        problem, _ = pose(program, *data.matrices(0))
         try:
             problem.get_problem_data(self.name)
         except cp.error.SolverError as error:
@@ -76,7 +76,7 @@ class CvxpySolver:
         scaling = scale(data)
         scaled = scaling.apply(data)
         for i in np.flatnonzero(data.finite).tolist():
-            problem, variable = _pose(data.program, *scaled.matrices(i))
+            problem, variable = pose(data.program, *scaled.matrices(i))
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -102,11 +102,23 @@ def solver_named(name: str) -> Solver:
     return SOLVERS[name]() if name in SOLVERS else CvxpySolver(name)
 
 
-def _pose(
-    program: ConeProgram, P: sp.csc_array, q: Array, A: sp.csc_array, b: Array
+def pose(
+    program: ConeProgram,
+    P: sp.csc_array,
+    q: Array,
+    A: sp.csc_array,
+    b: Array,
+    integer: Indices | None = None,
 ) -> tuple[cp.Problem, cp.Variable]:
-    """The program at one context as a CVXPY problem, and its variable."""
-    x = cp.Variable(program.width)
+    """The program at one context as a CVXPY problem, and its variable.
+
+    Parameters
+    ----------
+    P, q, A, b : as `ProgramData.matrices` gives them
+    integer : columns that are integer
+    """
+    whole_ones = False if integer is None else [tuple(integer.tolist())]
+    x = cp.Variable(program.width, integer=whole_ones)
     room = b - A @ x
     aim = q @ x
     if P.nnz:

@@ -99,7 +99,9 @@ def _cones(constraints: list[Any], written: dict[int, Any]) -> tuple[Cone, ...]:
     return tuple(cones)
 
 
-def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
+def cone_program(
+    problem: cp.Problem, labels: dict[int, str], quadratic: bool = True
+) -> ConeProgram:
     """A problem that follows the DPP rules, as Clarabel takes it.
 
     Uncompilable where it does not.
@@ -107,10 +109,15 @@ def cone_program(problem: cp.Problem, labels: dict[int, str]) -> ConeProgram:
     Parameters
     ----------
     labels : id of a parameter -> name of its slot
+    quadratic : whether the objective may be quadratic; otherwise it is linear, and
+        curvature is in the cones
     """
     try:
         data, chain, inverse = problem.get_problem_data(
-            cp.CLARABEL, enforce_dpp=True, canon_backend=_backend(problem)
+            cp.CLARABEL,
+            enforce_dpp=True,
+            canon_backend=_backend(problem),
+            solver_opts={"use_quad_obj": quadratic},
         )
     except cp.error.DPPError as error:
         raise Uncompilable(

@@ -15,6 +15,7 @@ from .policy import Policy
 from .policy_steps import PolicyStep
 from .problem import RobustProblem
 from .solve.cuts.cuts import Cuts
+from .solve.mixed.integers import Integers
 
 __all__ = [
     "STATUSES",
@@ -26,6 +27,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "Evaluation",
+    "Integers",
     "LargestBudget",
     "Oracle",
     "Policy",

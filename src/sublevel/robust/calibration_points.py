@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,6 +19,7 @@ from ..checks import Array
 from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
 from ..loss_set.source import RemembersTraining, budget_of
+from ..progress import Bar
 from .contexts import GivenSets
 from .evaluating import realised
 from .fallback import fall_back
@@ -47,6 +49,7 @@ class PolicyPoints:
     fallback : what is done where there is no decision, or None
     n_jobs : workers
     wave : how many decisions are best asked for at once
+    progress : whether to show a bar at each look
     tally : how many decisions were computed, and could not be
     scores : the level from which on each outcome is in its sets, shape (N,)
     fallback_miss : relative miss of the fallback at each point, -inf if there is none
@@ -60,6 +63,7 @@ class PolicyPoints:
     fallback: Array | None = None
     n_jobs: int | None = None
     wave: int = WAVE
+    progress: bool = False
     tally: Counter[str] = field(default_factory=Counter)
     scores: Array = field(init=False)
     fallback_miss: Array = field(init=False)
@@ -169,7 +173,9 @@ class PolicyPoints:
                 None if batch is None else batch.at_budgets(rows, levels * unit)
             )
         sets = GivenSets(self.labelled.keys, batches, len(rows))
-        arrays = fall_back(self.policy.decide_sets(sets, self.n_jobs)[0], self.fallback)
+        with Bar(len(rows), "decisions") if self.progress else nullcontext() as bar:
+            arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
+        arrays = fall_back(arrays, self.fallback)
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
         happened = realised(self.policy, arrays, outcomes)
         self.tally["solves"] += len(rows)

@@ -15,7 +15,7 @@ from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
 from ..tables import html_table
-from .judge.ruler import is_decided
+from .judge.ruler import Judgement, is_decided
 from .judge.tape import shaped
 from .model.reaction import Reaction
 
@@ -158,6 +158,14 @@ class DecisionArrays:
         """Write the decisions of some contexts."""
         for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
             mine[rows] = theirs
+
+    def take(self, judged: Judgement, values: Array) -> None:
+        """Write what the judge says of decisions, one a context, but for a bound."""
+        self.values[:], self.objective[:] = values, judged.objective
+        self.gap[:], self.slack[:] = judged.gap, judged.slack
+        self.violations[:], self.binding[:] = judged.violations, judged.binding
+        for mine, outcomes in zip(self.outcomes, judged.outcomes, strict=True):
+            mine[:] = outcomes
 
     def arrays(self) -> list[npt.NDArray[Any]]:
         """All of them, those of the keys one after another."""
@@ -325,8 +333,9 @@ class Decisions:
         """Strings of shape (n,): "optimal", or why there is no decision to use.
 
         "infeasible", "unbounded", "unbounded_set", "empty_set", "invalid_prediction",
-        "outside_domain", "solver_failed", "audit_failed"; of cutting planes,
-        "stopped_early" with a robust decision and "out_of_rounds" without one;
+        "outside_domain", "solver_failed", "audit_failed"; where limits were met,
+        "stopped_early" with a robust decision, "out_of_rounds" or "out_of_time"
+        without one;
         "fallback" where one was declared.
         """
         return self.arrays.status

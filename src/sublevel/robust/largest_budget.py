@@ -22,6 +22,7 @@ from ..predictions import Table
 from .keys import UncertainKey
 from .model.uncertain import Key, Uncertain, uncertain_in
 from .solve.cuts.cuts import Cuts
+from .solve.mixed.integers import Integers
 
 if TYPE_CHECKING:
     from .problem import RobustProblem
@@ -57,7 +58,7 @@ def largest_budget(
     X: Table,
     parameter: Uncertain | Key | None,
     tolerance: float,
-    engine: str | Cuts,
+    engine: str | Cuts | Integers,
     solver: str | Solver | None,
 ) -> LargestBudget:
     """The search for a RobustProblem; see its method of the same name."""
@@ -130,7 +131,7 @@ class _Search:
         problem: RobustProblem,
         X: Table,
         scales: list[_Scale],
-        engine: str | Cuts,
+        engine: str | Cuts | Integers,
         solver: str | Solver | None,
     ) -> None:
         self.engine, self.solver, self.scales = engine, solver, scales

@@ -56,6 +56,7 @@ from .probes import Probes, Riders, probe, some_of
 from .recognition import Recognition, recognise
 from .solve.cuts.cuts import Cuts
 from .solve.engine import Engine
+from .solve.mixed.integers import Integers
 from .sources import AtLevel
 
 if TYPE_CHECKING:
@@ -121,7 +122,10 @@ class Policy:
     certificate_: Certificate
 
     def __init__(
-        self, problem: RobustProblem, engine: str | Cuts, solver: str | Solver | None
+        self,
+        problem: RobustProblem,
+        engine: str | Cuts | Integers,
+        solver: str | Solver | None,
     ) -> None:
         self.problem = problem
         self.engine = engine
@@ -309,6 +313,7 @@ class Policy:
         fallback: Mapping[Any, npt.ArrayLike] | None = None,
         given_decided: bool = False,
         n_jobs: int | None = None,
+        progress: bool = False,
     ) -> Self:
         """Choose the budget so that *decisions* violate with probability <= alpha.
 
@@ -351,8 +356,11 @@ class Policy:
             first tenth of the rows chooses one, and is not counted.
         n_jobs : int, optional
             Workers for the solves.
+        progress : bool, default False
+            Show a bar for each level, or each wave of them, that is looked at.
         """
         owner = "Policy.calibrate"
+        require_bool(owner, progress=progress)
         request = read_request(
             owner,
             alpha,
@@ -363,7 +371,7 @@ class Policy:
             given_decided,
             fallback is not None,
         )
-        points = self._points(X, Y, owner, fallback, n_jobs)
+        points = self._points(X, Y, owner, fallback, n_jobs, progress)
         search = points.search(request.grid, owner, request.given_decided, alpha)
         calibration = search.calibrate(request, X)
         points.warn_of_failures(owner)
@@ -445,6 +453,7 @@ class Policy:
         owner: str,
         fallback: Mapping[Any, npt.ArrayLike] | Array | None,
         n_jobs: int | None,
+        progress: bool = False,
     ) -> PolicyPoints:
         """The policy before any calibration, at contexts with their outcomes."""
         keys = self.problem.keys
@@ -461,7 +470,7 @@ class Policy:
             if losses is not None and batch is not None:
                 require_compiled(key, losses, batch)
         wave = WAVE if self._engine.one_by_one is None else 1
-        return PolicyPoints(self, labelled, units, fallback, n_jobs, wave)
+        return PolicyPoints(self, labelled, units, fallback, n_jobs, wave, progress)
 
     def _refuse_same_fold(
         self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str

@@ -34,6 +34,7 @@ from .model.written import check_model, require_variables
 from .policy import Policy
 from .solve.cuts.cuts import Cuts
 from .solve.engine import Prepared
+from .solve.mixed.integers import Integers
 from .solve.set_at import set_value
 
 #: What gives a key its sets.
@@ -93,7 +94,7 @@ class RobustProblem:
     def solve(
         self,
         X: Table | None = None,
-        engine: str | Cuts = "auto",
+        engine: str | Cuts | Integers = "auto",
         solver: str | Solver | None = None,
     ) -> Decision:
         """The decision at one context (one row of X), or with set values only.
@@ -104,13 +105,15 @@ class RobustProblem:
         Parameters
         ----------
         X : covariates of one context; not needed where every set is a value
-        engine : "auto", "dual", "cuts" or sl.robust.Cuts(...)
+        engine : "auto", "dual", "cuts", sl.robust.Cuts(...) or sl.robust.Integers(...)
             The conic dual of the sets in one solve, or cutting planes with the sets'
-            own oracles. "auto" takes the dual, unless there are integer variables or
-            a set has no exact dual, and cutting planes where the dual fails.
+            own oracles. "auto" takes the dual, unless a set has no exact one, and
+            cutting planes where that fails. With integer variables the dual is
+            branched on, within the limits of Integers.
         solver : name of a solver CVXPY finds installed, optional
             By default CLARABEL; HIGHS where there are integer variables, and for
-            cutting planes where all else is linear.
+            cutting planes where all else is linear. SCIP, GUROBI, MOSEK and others take
+            integer variables and cones outright.
         """
         _check_engine("solve", engine, solver)
         self._check_context(X)
@@ -124,7 +127,7 @@ class RobustProblem:
         return decision
 
     def compile(
-        self, engine: str | Cuts = "auto", solver: str | Solver | None = None
+        self, engine: str | Cuts | Integers = "auto", solver: str | Solver | None = None
     ) -> Policy:
         """A policy that decides for any number of contexts.
 
@@ -204,7 +207,7 @@ class RobustProblem:
         X: Table,
         parameter: Uncertain | Key | None = None,
         tolerance: float = 1e-4,
-        engine: str | Cuts = "auto",
+        engine: str | Cuts | Integers = "auto",
         solver: str | Solver | None = None,
     ) -> LargestBudget:
         """The largest budget at which the context has a robust decision.
@@ -301,7 +304,9 @@ class RobustProblem:
             ("uncertain", ", ".join(over)),
         ]
 
-    def _policy(self, engine: str | Cuts, solver: str | Solver | None) -> Policy:
+    def _policy(
+        self, engine: str | Cuts | Integers, solver: str | Solver | None
+    ) -> Policy:
         """One policy for all contexts that are solved alike."""
         key = tuple(a if isinstance(a, str) else id(a) for a in (engine, solver))
         policy = self._policies.get(key)
@@ -399,10 +404,10 @@ def _as_key(key: object) -> Key:
 
 def _check_engine(method: str, engine: object, solver: object) -> None:
     by_name = isinstance(engine, str) and engine in ("auto", "dual", "cuts")
-    if not (by_name or isinstance(engine, Cuts)):
+    if not (by_name or isinstance(engine, Cuts | Integers)):
         raise InvalidParameter(
             f"RobustProblem.{method}(engine=...) must be 'auto', 'dual', 'cuts' or "
-            f"sl.robust.Cuts(...), got {briefly(engine)}."
+            f"sl.robust.Cuts(...) or Integers(...), got {briefly(engine)}."
         )
     if not (solver is None or isinstance(solver, str | Solver)):
         raise InvalidParameter(

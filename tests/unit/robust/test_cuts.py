@@ -139,7 +139,11 @@ def test_integers_and_curves_together_name_the_way_out():
         cp.Maximize(cp.sum(x)), [r @ x >= -1, cp.norm(x) <= 3], {r: region}
     )
     with pytest.raises(SolverFailed, match=r"linear pieces.*solver='SCIP'"):
-        robust.solve()
+        robust.solve(engine="cuts")
+    # Around the cones there is a polyhedron: best is the best of the points.
+    points = [np.array(p) for p in product(range(-3, 4), repeat=2)]
+    kept = [p for p in points if p @ p <= 9 and region.support(-p) <= 1 + 1e-9]
+    assert robust.solve().objective == pytest.approx(max(p.sum() for p in kept))
 
 
 def portfolio(region):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import cvxpy as cp
 import numpy as np
@@ -23,8 +23,10 @@ from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.rows import UncertainRow
 from ..model.uncertain import Key, key_signs
-from ..model.variable_bounds import declared_bounds
+from ..model.variable_bounds import declared_bounds, integer_entries
 from .slots import FixedSet, SlotSet, end_slot
+
+_NONE: Indices = np.zeros(0, dtype=int)
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Compiled:
         sets are predicted and do not say it themselves, or are a value
     ordinary : slots of ordinary parameters, each with where its values start among all
         of theirs
+    integer : columns of the program that are integer, sorted
     """
 
     program: ConeProgram
@@ -51,6 +54,15 @@ class Compiled:
     regions: tuple[UncertaintySet | None, ...]
     nonneg: tuple[npt.NDArray[np.bool_], ...]
     ordinary: tuple[tuple[slice, int], ...] = ()
+    integer: Indices = field(default_factory=lambda: _NONE)
+
+    def slots_at(self, ordinary: Array) -> Array:
+        """All slots, with the values of the ordinary parameters in theirs."""
+        slots = np.zeros(self.program.q.shape[1])
+        slots[-1] = 1.0
+        for at, start in self.ordinary:
+            slots[at] = ordinary[start : start + at.stop - at.start]
+        return slots
 
     def values(self, x: Array) -> Array:
         """The user's variables from solutions (n, nx), tidied: shape (n, entries)."""
@@ -61,16 +73,17 @@ def compile_counterpart(
     model: RobustModel,
     ruler: Ruler,
     forms: Mapping[Key, FixedSet | SlotSet],
-    whole: Array | None = None,
     frozen: bool = False,
+    branched: bool = False,
 ) -> Compiled:
     """The compiled counterpart; Uncompilable where there is none for all contexts.
 
     Parameters
     ----------
     forms : how the set of each key enters, lifted ones included
-    whole : values of the variables' entries; those of integer variables are pinned
     frozen : whether ordinary parameters are taken at their present values
+    branched : whether integers are to be branched on: the objective is then linear, and
+        curved parts are cones
     """
     problem = counterpart(model, forms)
     if frozen:
@@ -83,7 +96,7 @@ def compile_counterpart(
     written, plain = _without_integers(problem)
     own = [forms[key] for key in model.keys]
     labels = _labels(model, own)
-    program = cone_program(written, labels)
+    program = cone_program(written, labels, quadratic=not branched)
     _refuse_moving_curvature(program)
     entries = [program.variables.get(plain.get(v.id, v.id)) for v in model.variables]
     outputs = sp.csr_array(
@@ -94,7 +107,7 @@ def compile_counterpart(
             ]
         )
     )
-    pins = _pins(program, outputs, ruler, whole)
+    pins = pinned(program)
     offset = np.asarray(outputs[:, pins.columns] @ pins.values)
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
     program = without(program, pins)
@@ -113,6 +126,26 @@ def compile_counterpart(
             for key, f in zip(model.keys, own, strict=True)
         ),
         _ordinary(model, program),
+        _integer_columns(problem, program, plain, keep) if branched else _NONE,
+    )
+
+
+def with_integers(compiled: Compiled, whole: Array) -> Compiled:
+    """The program of the other columns, with integers at given values.
+
+    Parameters
+    ----------
+    whole : whole numbers, one for each of `compiled.integer`
+    """
+    columns = compiled.integer
+    keep = np.setdiff1d(np.arange(compiled.program.width), columns)
+    settled = np.asarray(compiled.outputs[:, columns] @ whole)
+    return replace(
+        compiled,
+        program=without(compiled.program, Pins(columns, whole)),
+        outputs=sp.csr_array(compiled.outputs[:, keep]),
+        offset=compiled.offset + settled,
+        integer=_NONE,
     )
 
 
@@ -125,18 +158,16 @@ def _ordinary(
     return tuple((program.slots[n], at) for n, at in named if n in program.slots)
 
 
-def _pins(
-    program: ConeProgram, outputs: sp.csr_array, ruler: Ruler, whole: Array | None
-) -> Pins:
-    pins = pinned(program)
-    if whole is None:
-        return pins
-    columns, values = [pins.columns], [pins.values]
-    for entry in np.flatnonzero(ruler.whole).tolist():
-        at = outputs.indices[outputs.indptr[entry] : outputs.indptr[entry + 1]]
-        columns.append(np.setdiff1d(at[:1], pins.columns))
-        values.append(np.full(len(columns[-1]), np.round(whole[entry])))
-    return Pins(np.concatenate(columns), np.concatenate(values))
+def _integer_columns(
+    problem: cp.Problem, program: ConeProgram, plain: dict[int, int], keep: Indices
+) -> Indices:
+    """Which of the columns that are kept are integer."""
+    columns = [_NONE]
+    for variable in problem.variables():
+        if variable.id in plain:
+            part = program.variables[plain[variable.id]]
+            columns.append(part[integer_entries(variable)].indices)
+    return np.flatnonzero(np.isin(keep, np.concatenate(columns)))
 
 
 def _refuse_moving_curvature(program: ConeProgram) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,6 @@ import numpy as np
 
 from ...checks import Array
 from ...conic.by_cvxpy import SOLVERS, CvxpySolver, solver_named
-from ...conic.maximise import solve_checked
 from ...conic.program import Uncompilable
 from ...conic.solver import Clarabel, Solver
 from ...errors import (
@@ -29,17 +29,19 @@ from ...sets import UncertaintySet
 from ..decisions import DecisionArrays, Layout, named
 from ..judge.build import frame_of, ruler_of
 from ..judge.reading import Frame
-from ..judge.ruler import Ruler
+from ..judge.ruler import Ruler, has_failed
 from ..judge.set_oracles import Region
 from ..keys import UncertainKey
 from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.uncertain import Key
 from .chunk import ChunkTask
-from .compiled import Compiled, compile_counterpart, counterpart
+from .compiled import Compiled, compile_counterpart
 from .cuts.cuts import Cuts, CutTask
 from .cuts.linear_model import LinearModel, linear_model
 from .lifted_set import bends_outcome, with_lifted
+from .mixed.integers import Integers
+from .mixed.road import MixedRoad
 from .set_at import set_value
 from .slots import FixedSet, SlotSet, example, example_of, slot_set
 from .support_bound import has_dual
@@ -104,10 +106,7 @@ class Prepared:
     def task(self, compiled: Compiled, solver: Solver) -> ChunkTask:
         """What decides chunks, at the present values of the ordinary parameters."""
         ordinary = self.ordinary() if self.model.ordinary else np.zeros(0)
-        slots = np.zeros(compiled.program.q.shape[1])
-        slots[-1] = 1.0
-        for at, start in compiled.ordinary:
-            slots[at] = ordinary[start : start + at.stop - at.start]
+        slots = compiled.slots_at(ordinary)
         return ChunkTask(compiled, slots, ordinary, self.layout, solver)
 
 
@@ -120,7 +119,7 @@ class Engine:
         The model as it is now; another one after a parameter that multiplies an outcome
         was given another value.
     keys : the uncertain keys
-    kind : "auto", "dual", "cuts" or Cuts
+    kind : "auto", "dual", "cuts", Cuts or Integers
     solver : name of a solver, a Solver, or None
     """
 
@@ -128,7 +127,7 @@ class Engine:
         self,
         prepared: Callable[[], Prepared],
         keys: tuple[UncertainKey, ...],
-        kind: str | Cuts,
+        kind: str | Cuts | Integers,
         solver: str | Solver | None,
     ) -> None:
         self._prepared, self.kind, self.solver = prepared, kind, solver
@@ -136,6 +135,7 @@ class Engine:
         self._losses = {key.name: key.losses for key in keys}
         self.one_by_one = self._obstacle(keys)
         self._compiled: tuple[Prepared, Compiled] | None = None
+        self._mixed = MixedRoad()
         self._examples: list[AnyPrediction | None] = []
         examples = [
             None if key.losses is None else example(key.losses, key.size)
@@ -185,7 +185,10 @@ class Engine:
     ) -> Decided:
         """The same, where a failure is an error."""
         prepared = self._prepared()
-        return self._decide(prepared, _sets(prepared, keys, regions))
+        sets = _sets(prepared, keys, regions)
+        if prepared.model.is_mixed_integer and not self._asks_for_cuts:
+            return self._with_integers(prepared, keys, sets)
+        return self._decide(prepared, sets)
 
     def rescue(
         self,
@@ -193,7 +196,7 @@ class Engine:
         regions: Sequence[UncertaintySet | Any],
     ) -> Decided | None:
         """By cutting planes what one program could not decide; None if they may not."""
-        if self.kind != "auto":
+        if self.kind == "dual" or self._asks_for_cuts:
             return None
         prepared = self._prepared()
         try:
@@ -217,19 +220,67 @@ class Engine:
     def _solver_name(self) -> str | None:
         return self.solver if isinstance(self.solver, str) else None
 
+    @property
+    def _asks_for_cuts(self) -> bool:
+        return self.kind == "cuts" or isinstance(self.kind, Cuts)
+
+    def _with_integers(
+        self,
+        prepared: Prepared,
+        keys: tuple[UncertainKey, ...],
+        sets: dict[Key, Region],
+    ) -> Decided:
+        """By branch and bound: of a solver that was named, or around the cones.
+
+        Where sets have no cones to go around, and where that fails, by cutting planes.
+        """
+        options = self.kind if isinstance(self.kind, Integers) else Integers()
+        deadline = time.monotonic() + options.time_limit
+        name = self._solver_name if self._solver_name != "HIGHS" else None
+        task = (
+            None
+            if prepared.model.is_held
+            else self._mixed.task(
+                prepared.model,
+                prepared.ruler,
+                prepared.layout,
+                prepared.ordinary(),
+                keys,
+                sets,
+            )
+        )
+        if task is not None and (name is not None or task.has_polyhedra):
+            try:
+                decision = task.decide(options, name)
+            except SolverFailed:
+                if self.kind == "dual":
+                    raise
+                decision = prepared.layout.room(["solver_failed"])
+            if not has_failed(decision.status)[0] or self.kind == "dual":
+                return decision, {}
+        if self.kind == "dual":
+            raise NotRobustifiable(
+                "The sets of this model with integer variables have no dual that is "
+                "linear or of second order. Use engine='auto' or engine='cuts'."
+            )
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return prepared.layout.room(["out_of_time"]), {}
+        cuts = Cuts(gap=options.gap, time_limit=left)
+        return self._by_cuts(prepared, sets, cuts)
+
     def _decide(self, prepared: Prepared, sets: dict[Key, Region]) -> Decided:
-        kind, model = self.kind, prepared.model
-        if kind == "auto":
-            convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
-            exact = len(convex) == len(sets) and has_dual(convex)
-            plain = exact and not model.is_mixed_integer and not model.is_held
-            kind = "dual" if plain else "cuts"
-        if isinstance(kind, Cuts) or kind == "cuts":
-            cuts = kind if isinstance(kind, Cuts) else Cuts()
+        if self._asks_for_cuts:
+            cuts = self.kind if isinstance(self.kind, Cuts) else Cuts()
             return self._by_cuts(prepared, sets, cuts)
+        convex = [s for s in sets.values() if isinstance(s, UncertaintySet)]
+        exact = len(convex) == len(sets) and has_dual(convex)
+        exact &= not prepared.model.is_held
+        if not exact and self.kind != "dual":
+            return self._by_cuts(prepared, sets, Cuts())
         decided = self._by_dual(prepared, sets)
         failed = decided[0].status[0] in ("solver_failed", "audit_failed")
-        if failed and self.kind == "auto":
+        if failed and self.kind != "dual":
             try:
                 again = self._by_cuts(prepared, sets, Cuts())
             except UNDECIDED:
@@ -263,25 +314,13 @@ class Engine:
                     "A user's own oracle has no conic dual. Use engine='cuts'."
                 )
             forms[key] = FixedSet(region)
-        whole = None
-        if model.is_mixed_integer:
-            written = counterpart(model, forms)
-            status = solve_checked(written, self._solver_name or "HIGHS")
-            if status != cp.OPTIMAL:
-                return prepared.layout.room([status]), {}
-            values = [np.ravel(v.value, order="F") for v in model.variables]
-            whole = np.concatenate(values)
         try:
-            compiled = compile_counterpart(model, ruler, forms, whole)
+            compiled = compile_counterpart(model, ruler, forms)
         except Uncompilable:
             # Parameters at their values, where they cannot stay parameters.
-            compiled = compile_counterpart(model, ruler, forms, whole, frozen=True)
-        solver = self._chunk_solver if whole is None else Clarabel()
-        task = prepared.task(compiled, solver)
-        decided = task.decide([None] * len(model.keys), 1)
-        if whole is not None:
-            decided.bound[:] = np.nan
-        return decided, {}
+            compiled = compile_counterpart(model, ruler, forms, frozen=True)
+        task = prepared.task(compiled, self._chunk_solver)
+        return task.decide([None] * len(model.keys), 1), {}
 
     def _compile(
         self,

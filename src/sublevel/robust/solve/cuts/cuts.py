@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import cvxpy as cp
@@ -29,7 +31,7 @@ from .cvxpy_master import CvxpyMaster
 from .held_rows import HeldRows, held_rows
 from .linear_master import LinearMaster
 from .linear_model import LinearModel, linear_model
-from .loop import Cutting, Loop, Master, Snapshot
+from .loop import UNFINISHED, Cutting, Loop, Master, Snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,10 @@ class Cuts:
         When they run out, the decision is the best robust one so far, if there was
         one. Its status is "stopped_early", and its `gap` says how far from the
         optimum it can be; without one the status is "out_of_rounds".
+    time_limit : float, default inf
+        Seconds by the clock for one context, looked at between rounds and, where HiGHS
+        is the master, within them. Then as for rounds that run out; without a robust
+        decision the status is "out_of_time".
     scenarios : dict from Uncertain to array of shape (n, size), optional
         Outcomes to start from: `decision.scenarios` of an earlier solve. Those outside
         the sets of this one are left out, as they need no protection.
@@ -69,10 +75,13 @@ class Cuts:
     gap: float = 1e-7
     max_rounds: int = 500
     scenarios: Mapping[Uncertain, npt.ArrayLike] | None = None
+    time_limit: float = inf
 
     def __post_init__(self) -> None:
         require_positive("Cuts", tolerance=self.tolerance)
         require_level("Cuts", gap=self.gap)
+        if self.time_limit != inf:
+            require_positive("Cuts", time_limit=self.time_limit)
         if self.tolerance > TOLERANCE:
             raise InvalidParameter(
                 f"Cuts(tolerance=...) must be at most {TOLERANCE:g}, or the "
@@ -122,7 +131,8 @@ class CutTask:
             master, model.rows, sets, model.sense, constraints, model.variables, held
         )
         rounds = int(cuts.max_rounds)
-        cutting = loop.run(cuts.tolerance, rounds, cuts.scenarios)
+        deadline = time.monotonic() + cuts.time_limit
+        cutting = loop.run(cuts.tolerance, rounds, cuts.scenarios, deadline)
         decision = self._judged(cutting, sets)
         while self._is_poor(decision, master):
             refined = loop.refine(cuts.tolerance, rounds)
@@ -143,7 +153,7 @@ class CutTask:
             judged, values = self._judge(last, sets, last.promised)
             status = cp.OPTIMAL if judged.passed[0] else "audit_failed"
             return self._written(status, judged, values)
-        if cutting.status != "stopped_early":
+        if cutting.status not in UNFINISHED:
             return self.layout.room([cutting.status])
         best: tuple[float, Judgement, Array] | None = None
         for snapshot in cutting.kept:
@@ -153,7 +163,7 @@ class CutTask:
             if judged.passed[0] and (best is None or cost < best[0]):
                 best = cost, judged, values
         if best is None:
-            return self.layout.room(["out_of_rounds"])
+            return self.layout.room([cutting.status])
         return self._written("stopped_early", *best[1:])
 
     def _is_poor(self, decision: DecisionArrays, master: Master) -> bool:
@@ -202,12 +212,7 @@ class CutTask:
 
     def _written(self, status: str, judged: Judgement, values: Array) -> DecisionArrays:
         decision = self.layout.room([status])
-        decision.values[:], decision.objective[:] = values, judged.objective
-        decision.gap[:], decision.slack[:] = judged.gap, judged.slack
-        decision.violations[:] = judged.violations
-        decision.binding[:] = judged.binding
-        for mine, outcomes in zip(decision.outcomes, judged.outcomes, strict=True):
-            mine[:] = outcomes
+        decision.take(judged, values)
         return decision
 
     def _master(

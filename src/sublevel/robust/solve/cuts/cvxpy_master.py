@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import cvxpy as cp
@@ -58,8 +59,9 @@ class CvxpyMaster:
             else:
                 self._constraints.append(self._held[i - len(self._rows)].at(outcomes))
 
-    def solve(self) -> str:
-        """Solve; the status is "optimal", "infeasible" or "unbounded"."""
+    def solve(self, seconds: float = inf) -> str:
+        """Solve; "optimal", "infeasible" or "unbounded". It cannot be interrupted."""
+        del seconds
         self._problem = cp.Problem(self._objective, self._constraints)
         if self._solver == cp.CLARABEL:
             solved = solve_by_cones(self._problem, self._effort)
@@ -138,10 +140,10 @@ class CvxpyMaster:
     def _way_out(self) -> str:
         return (
             "The model has integer variables and curved parts, which "
-            f"{self._solver} does not take together. Write the curved parts with "
-            "linear pieces (cp.norm1, cp.norm_inf, cp.max), or pass a solver for "
-            "mixed-integer cone programs: solver='SCIP' (pip install pyscipopt), "
-            "'GUROBI' or 'MOSEK'."
+            f"{self._solver} does not take together. Leave out engine='cuts' if the "
+            "sets have a dual, write the curved parts with linear pieces (cp.norm1, "
+            "cp.norm_inf, cp.max), or pass a solver for mixed-integer cone programs: "
+            "solver='SCIP' (pip install sublevel[scip]), 'GUROBI' or 'MOSEK'."
         )
 
 

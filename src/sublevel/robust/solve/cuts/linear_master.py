@@ -15,14 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....checks import Array
-from ....conic.program import Indices
 from ...model.uncertain import Key
 from .linear_model import LinearModel
 from .live_highs import LiveHighs
 from .scenarios import Cut, Joint
-
-#: Passes over rows and columns in search of their units.
-SWEEPS = 10
+from .units import column_units, row_unit
 
 
 class LinearMaster:
@@ -52,13 +49,15 @@ class LinearMaster:
         program = self._program or self._begin(rows)
         for row in rows:
             scaled = np.append(row[:-1] * self._units, row[-1])
-            scaled = scaled * _row_unit(scaled)
+            scaled = scaled * row_unit(scaled)
             program.add_row(scaled[:-1], -scaled[-1])
 
-    def solve(self) -> str:
-        """Solve; the status is "optimal", "infeasible" or "unbounded"."""
+    def solve(self, seconds: float = np.inf) -> str:
+        """Solve; "optimal", "infeasible", "unbounded", or "stopped_early" when the
+        seconds have passed.
+        """
         program = self._program or self._begin([])
-        status = program.run()
+        status = program.run(seconds)
         if status == cp.OPTIMAL:
             self._point = np.append(program.point * self._units, 1.0)
         return status
@@ -76,7 +75,7 @@ class LinearMaster:
 
     def drop_objective(self) -> None:
         """From now on look for any decision."""
-        (self._program or self._begin([])).set_cost(self._model.goal, 0.0)
+        (self._program or self._begin([])).drop_cost()
 
     def pin_integers(self) -> bool:
         """From now on integers are what the solution rounds to; whether there are any
@@ -120,7 +119,7 @@ class LinearMaster:
     def _begin(self, rows: list[Array]) -> LiveHighs:
         """Hand the certain part to HiGHS, in units the first rows ask for too."""
         model, certain = self._model, self._model.certain()
-        self._units = _column_units(
+        self._units = column_units(
             sp.vstack(
                 [certain.matrix, *(sp.csr_array(row[None, :-1]) for row in rows)]
             ),
@@ -129,13 +128,13 @@ class LinearMaster:
             model.integer,
         )
         lower, upper = certain.lower / self._units, certain.upper / self._units
-        program = LiveHighs(
-            lower, upper, model.integer, model.goal, model.sign, self._gap
-        )
+        cost = np.zeros(model.width)
+        cost[model.goal] = model.sign
+        program = LiveHighs(lower, upper, cost, model.integer, self._gap)
         matrix = sp.csr_array(certain.matrix @ sp.diags_array(self._units))
         for k in range(matrix.shape[0]):
             at = slice(*matrix.indptr[[k, k + 1]])
-            unit = _row_unit(np.append(matrix.data[at], certain.bottom[k]))
+            unit = row_unit(np.append(matrix.data[at], certain.bottom[k]))
             program.add_rows(
                 [at.stop - at.start],
                 matrix.indices[at],
@@ -153,39 +152,3 @@ class LinearMaster:
         for key, slope in self._model.rows[i].slopes.items():
             row -= slope.mixed(outcomes[key], width)
         return row
-
-
-def _row_unit(numbers: Array) -> float:
-    """The power of two that brings a row's numbers near one."""
-    size = np.abs(numbers)
-    usable = size[(size > 0) & np.isfinite(size)]
-    return float(np.exp2(-np.round(np.mean(np.log2(usable))))) if usable.size else 1.0
-
-
-def _column_units(
-    matrix: sp.csr_array, right: Array, bounds: tuple[Array, Array], integer: Indices
-) -> Array:
-    """Powers of two: what the columns are measured in, right-hand sides near one."""
-    ends = np.minimum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in bounds))
-    table = sp.coo_array(matrix)
-    row, column = table.coords
-    use = table.data != 0
-    row, column, logs = row[use], column[use], np.log2(np.abs(table.data[use]))
-    rows, width = matrix.shape
-    some = (right != 0) & np.isfinite(right)
-    aim = np.where(some, np.log2(np.where(some, np.abs(right), 1.0)), 0.0)
-    bounded = ends > 0
-    end = np.where(bounded, np.log2(np.where(bounded, ends, 1.0)), 0.0)
-    d = np.zeros(width)
-    free = np.ones(width)
-    free[integer] = 0.0
-    for _ in range(SWEEPS):
-        total = np.bincount(row, logs + d[column], rows) + aim
-        e = -total / np.maximum(np.bincount(row, minlength=rows) + some, 1)
-        total = np.bincount(column, logs + e[row], width) - end
-        d = (
-            -free
-            * total
-            / np.maximum(np.bincount(column, minlength=width) + bounded, 1)
-        )
-    return np.asarray(np.exp2(np.round(d)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import cvxpy as cp
@@ -20,23 +21,25 @@ _STATUSES: dict[Any, str] = {
     _STATUS.kOptimal: cp.OPTIMAL,
     _STATUS.kInfeasible: cp.INFEASIBLE,
     _STATUS.kUnbounded: cp.UNBOUNDED,
+    _STATUS.kTimeLimit: "stopped_early",
+    _STATUS.kInterrupt: "stopped_early",
 }
 
 
 class LiveHighs:
-    """Minimise cost * x[column] over bounds and rows.
+    """Minimise cost @ x over bounds and rows.
 
     Parameters
     ----------
-    lower, upper : arrays of shape (columns,)
+    lower, upper, cost : arrays of shape (columns,)
     integer : positions of the integer columns
-    column, cost : what is minimised
     gap : float
         Relative gap at which branch and bound may stop.
 
     Examples
     --------
-    >>> lp = LiveHighs(np.zeros(2), np.full(2, 9.0), np.array([0]), 0, -1.0, 1e-7)
+    >>> cost = np.array([-1.0, 0.0])
+    >>> lp = LiveHighs(np.zeros(2), np.full(2, 9.0), cost, np.array([0]), 1e-7)
     >>> lp.add_rows([1, 1], [0, 1], [1.0, -1.0], [-np.inf, -3.0], [4.0, -3.0])
     >>> lp.run(), float(lp.point[0]), lp.bound
     ('optimal', 4.0, -4.0)
@@ -46,16 +49,16 @@ class LiveHighs:
         self,
         lower: Array,
         upper: Array,
+        cost: Array,
         integer: Indices,
-        column: int,
-        cost: float,
         gap: float,
     ) -> None:
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in _options(gap).items():
             self._highs.setOptionValue(name, value)
         self._highs.addVars(len(lower), lower, upper)
-        self._highs.changeColCost(column, cost)
+        self._deadline, self._watched = np.inf, False
+        self._set_costs(cost)
         self._integer = np.asarray(integer, dtype=np.int32)
         self._set_kind(highspy.HighsVarType.kInteger)
 
@@ -80,12 +83,36 @@ class LiveHighs:
         values, places = row[columns], columns.astype(np.int32)
         self._highs.addRow(lower, np.inf, len(columns), places, values)
 
-    def set_cost(self, column: int, cost: float) -> None:
-        """Change what is minimised."""
-        self._highs.changeColCost(column, cost)
+    def drop_cost(self) -> None:
+        """From now on any solution will do."""
+        self._set_costs(np.zeros(self._highs.getNumCol()))
 
-    def run(self) -> str:
-        """Solve; "optimal", "infeasible" or "unbounded", else SolverFailed."""
+    def start_from(self, values: Array) -> None:
+        """Let branch and bound begin with these values of the integer columns."""
+        self._highs.setSolution(len(values), self._integer, values)
+
+    def relax(self) -> None:
+        """From now on integer columns may take any value between their bounds."""
+        self._set_kind(highspy.HighsVarType.kContinuous)
+
+    def restore(self) -> None:
+        """From now on integer columns are integer again."""
+        self._set_kind(highspy.HighsVarType.kInteger)
+
+    def run(self, seconds: float = np.inf) -> str:
+        """Solve; "optimal", "infeasible", "unbounded", or "stopped_early" when the
+        seconds have passed, else SolverFailed.
+        """
+        if seconds <= 0:
+            return "stopped_early"
+        # What its limit counts from differs between its parts. This one is never too
+        # early; our own clock interrupts in time.
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + seconds)
+        self._deadline = time.monotonic() + seconds
+        if seconds < np.inf and not self._watched:
+            self._watched = True
+            self._highs.cbMipInterrupt.subscribe(self._interrupt)
+            self._highs.cbSimplexInterrupt.subscribe(self._interrupt)
         self._highs.run()
         status = self._highs.getModelStatus()
         if status not in _STATUSES:
@@ -102,6 +129,17 @@ class LiveHighs:
     def point(self) -> Array:
         """The solution, shape (columns,)."""
         return np.array(self._highs.getSolution().col_value)
+
+    @property
+    def has_point(self) -> bool:
+        """Whether the last run, complete or not, has a solution that keeps the rows."""
+        status = self._highs.getInfo().primal_solution_status
+        return bool(status == highspy.SolutionStatus.kSolutionStatusFeasible)
+
+    @property
+    def value(self) -> float:
+        """Cost of the solution."""
+        return float(self._highs.getInfo().objective_function_value)
 
     @property
     def bound(self) -> float:
@@ -131,6 +169,15 @@ class LiveHighs:
         self._highs.setOptionValue("presolve", "choose")
         return self._highs.getModelStatus()
 
+    def _interrupt(self, event: Any) -> None:
+        """Stop HiGHS when its seconds have passed."""
+        # An earlier run may have left the flag up.
+        event.interrupt(time.monotonic() >= self._deadline)
+
+    def _set_costs(self, cost: Array) -> None:
+        places = np.arange(len(cost), dtype=np.int32)
+        self._highs.changeColsCost(len(cost), places, np.asarray(cost, dtype=float))
+
     def _set_kind(self, kind: Any) -> None:
         size = self._integer.size
         if size:
@@ -140,6 +187,8 @@ class LiveHighs:
 def _options(gap: float) -> dict[str, Any]:
     return {
         "output_flag": False,
+        # Its tasks would only wait for each other on a few cores.
+        "parallel": "off",
         "primal_feasibility_tolerance": FEASIBILITY,
         "dual_feasibility_tolerance": FEASIBILITY,
         "mip_feasibility_tolerance": FEASIBILITY,

@@ -12,8 +12,10 @@ best decision either, provided it has any.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple, Protocol
 
 import cvxpy as cp
@@ -30,6 +32,8 @@ from .scenarios import Cut, Joint, Scenarios
 
 #: Decisions kept for the case that the rounds run out.
 MOST_KEPT = 20
+#: How it may end before its end.
+UNFINISHED = ("out_of_rounds", "out_of_time")
 
 
 class Master(Protocol):
@@ -40,7 +44,7 @@ class Master(Protocol):
 
     def add(self, cuts: Sequence[Cut]) -> None: ...
 
-    def solve(self) -> str: ...
+    def solve(self, seconds: float = ...) -> str: ...
 
     def refine(self) -> bool: ...
 
@@ -85,7 +89,7 @@ class Cutting:
 
     Attributes
     ----------
-    status : "optimal", "infeasible", "unbounded" or "stopped_early"
+    status : "optimal", "infeasible", "unbounded", "out_of_rounds" or "out_of_time"
     bound : what no robust decision beats; nan where unknown
     rounds : how often the master was solved
     scenarios : parameter -> outcomes, shape (n, size)
@@ -130,6 +134,7 @@ class Loop:
         self._seen = Scenarios(rows, sets, len(held))
         self._kept: list[tuple[tuple[float, float], Snapshot]] = []
         self._bound = float("nan")
+        self._deadline = inf
         # Whether the master improves for ever, and any decision will do.
         self._endless = False
 
@@ -138,8 +143,10 @@ class Loop:
         tolerance: float,
         max_rounds: int,
         scenarios: Mapping[Uncertain, npt.ArrayLike] | None,
+        deadline: float = inf,
     ) -> Cutting:
-        """Cut until no row fails, or the rounds run out."""
+        """Cut until no row fails, or rounds or time, by `time.monotonic`, run out."""
+        self._deadline = deadline
         start = self._seen.start(scenarios)
         if start:
             self._master.add(start)
@@ -167,11 +174,14 @@ class Loop:
             status = self._round(tolerance)
             if status is not None:
                 return self._result(status, rounds)
-        return self._result("stopped_early", max_rounds)
+        return self._result("out_of_rounds", max_rounds)
 
     def _round(self, tolerance: float) -> str | None:
         """One round; a status if it was the last."""
-        status = self._master.solve()
+        left = self._deadline - time.monotonic()
+        status = self._master.solve(left) if left > 0 else "stopped_early"
+        if status == "stopped_early":
+            return "out_of_time"
         if status == cp.INFEASIBLE:
             return status
         if status == cp.UNBOUNDED and not self._master.look_along_ray():

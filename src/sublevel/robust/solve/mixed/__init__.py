@@ -1,0 +1,1 @@
+"""Integer variables beside cones: polyhedral outer approximation and its masters."""
