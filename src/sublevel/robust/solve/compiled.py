@@ -110,6 +110,9 @@ def compile_counterpart(
     pins = pinned(program)
     offset = np.asarray(outputs[:, pins.columns] @ pins.values)
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
+    integer = _NONE
+    if branched:
+        integer = _integer_columns(problem, program, plain, keep)
     program = without(program, pins)
     # What all contexts share is worked out before the first of them.
     slots = [n for n in labels.values() if n in program.slots]
@@ -126,7 +129,7 @@ def compile_counterpart(
             for key, f in zip(model.keys, own, strict=True)
         ),
         _ordinary(model, program),
-        _integer_columns(problem, program, plain, keep) if branched else _NONE,
+        integer,
     )
 
 
