@@ -87,7 +87,7 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     ordinary size, or a coefficient so small that what it multiplies must be large or
     what it adds up to small, shape (n,).
     """
-    layout = layout_of(data.program)
+    layout = _LAYOUTS.get(data.program) or layout_of(data.program)
     P, q, A, b = data.P, data.q, data.A, data.b
     odd = np.zeros(len(A.values), dtype=bool)
     constant, varying = np.abs(A.base), np.abs(A.values)

@@ -45,7 +45,8 @@ class Marginal(OrderStatistic):
 
     def rank(self, sample_size: int, alpha: float) -> int | None:
         require_level(type(self).__name__, alpha=alpha)
-        require_whole(type(self).__name__, least=0, sample_size=sample_size)
+        if type(sample_size) is not int or sample_size < 0:
+            require_whole(type(self).__name__, least=0, sample_size=sample_size)
         rank = ceil((sample_size + 1) * (1 - exact(alpha)))
         return rank if rank <= sample_size else None
 

@@ -38,7 +38,10 @@ def mark_rows(X: Table | None, Y: Table) -> Hashes | None:
         else:
             array = np.asarray(X)
             columns = list(array.reshape(len(array), -1).T)
-        columns += split_columns(Y)
+        if type(Y) is np.ndarray and Y.ndim == 2:
+            columns += list(Y.T)
+        else:
+            columns += split_columns(Y)
         marks = np.zeros(len(columns[0]), dtype=np.uint64)
         for column in columns:
             marks ^= _bits(column)

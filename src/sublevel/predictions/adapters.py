@@ -56,7 +56,7 @@ def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
         return _side_by_side([predict(part, X, needs) for part in model.parts])
     if isinstance(model, QuantilePair) and needs == "interval":
         return _between([predict(end, X, "location").point for end in model.parts])
-    if is_torch_module(model):
+    if "torch" in sys.modules and is_torch_module(model):
         return _read(_run_torch(model, X), model, X, needs)
     if isinstance(model, type) or not (predicts(model) or callable(model)):
         raise InvalidParameter(
@@ -173,7 +173,9 @@ def _read(given: Any, model: Model, X: Table, needs: str) -> AnyPrediction:
             f"This loss needs a predicted spread: {name_of(model)} must return a pair "
             "(location, scale), got one array."
         )
-    location = _columns(given, model, X)
+    location = _numbers(given, model, X)
+    if location.ndim == 1:
+        location = location.reshape(-1, 1)
     _check_array(location, count_rows(X), model, "predictions")
     return Prediction(location)
 

@@ -6,14 +6,13 @@ import warnings
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..calibration.envelope import Rows
-from ..calibration.levels import Everywhere, as_levels, refine
+from ..calibration.levels import Everywhere, Geometric, Levels, as_levels, refine
 from ..calibration.search import Looks, Search
 from ..checks import Array
 from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
@@ -54,6 +53,8 @@ class PolicyPoints:
     scores : the level from which on each outcome is in its sets, shape (N,)
     fallback_miss : relative miss of the fallback at each point, -inf if there is none
     has_fallback : whether something is done where there is no decision
+    changes : levels at which the decision at each point may change, ascending, shape
+        (N, k); None where it may at any
     taken : what decisions did, by point and number of its last change of sets
     """
 
@@ -68,6 +69,7 @@ class PolicyPoints:
     scores: Array = field(init=False)
     fallback_miss: Array = field(init=False)
     has_fallback: bool = field(init=False)
+    changes: Array | None = field(init=False)
     taken: dict[tuple[int, int], tuple[float, bool]] = field(default_factory=dict)
 
     #: A decision is robust over its set.
@@ -86,12 +88,8 @@ class PolicyPoints:
             scores=levels,
             fallback_miss=miss,
             has_fallback=self.fallback is not None,
+            changes=self.labelled.changes(self.units),
         )
-
-    @cached_property
-    def changes(self) -> Array | None:
-        """Levels at which the decision at each point may change, ascending: (N, k)."""
-        return self.labelled.changes(self.units)
 
     def search(
         self,
@@ -114,10 +112,15 @@ class PolicyPoints:
         if finite and changes is not None and grid is None and not starts:
             return Search(self, Everywhere(changes), True)
         labelled = self.labelled
-        if grid is None and labelled.unit_is_open:
-            self._warn_if_coarse(owner)
-        levels = as_levels(grid, labelled.signed, owner, labelled.level_unit)
-        if alpha is not None and self.policy.one_by_one is not None:
+        signed, unit = grid is None and labelled.signed, 1.0
+        if signed:
+            unit = labelled.level_unit
+            if labelled.unit_is_open:
+                self._warn_if_coarse(owner)
+        levels: Levels = Geometric()
+        if signed or grid is not None:
+            levels = as_levels(grid, signed, owner, unit)
+        if alpha is not None and self.wave == 1:
             levels = refine(levels, self._training_scores(), alpha)
         return Search(self, levels, grid is None)
 

@@ -89,7 +89,10 @@ class LabelledContexts:
         for batch, unit in zip(self.batches, units, strict=True):
             if batch is None:
                 continue
-            each = _label_costs(batch)
+            part = batch.parts[0]
+            if len(batch.parts) > 1 or not isinstance(part.loss, LabelLoss):
+                return None
+            each = _label_costs(part.loss, part.prediction)
             if each is None:
                 return None
             costs.append(each / unit)
@@ -224,12 +227,9 @@ def _members(key: UncertainKey, vectors: Array, owner: str) -> npt.NDArray[np.bo
     return np.asarray(contains(vectors), dtype=bool)
 
 
-def _label_costs(batch: Batch) -> Array | None:
-    """Costs of all combinations of labels, (N, k); None if outcomes are no labels."""
-    part = batch.parts[0]
-    if len(batch.parts) > 1 or not isinstance(part.loss, LabelLoss):
-        return None
-    costs = part.loss.costs(part.prediction)
+def _label_costs(loss: LabelLoss, prediction: AnyPrediction) -> Array | None:
+    """Costs of all combinations of labels, (N, k); None if there are too many."""
+    costs = loss.costs(prediction)
     if prod(block.shape[1] for block in costs) > MOST_COMBINATIONS:
         return None
     every = np.zeros((len(costs[0]), 1))

@@ -130,7 +130,9 @@ class Policy:
         self.problem = problem
         self.engine = engine
         self.solver = solver
-        self._engine = Engine(problem.prepared, problem.keys, engine, solver)
+        self._engine = Engine(
+            problem.prepared, problem.has_products, problem.keys, engine, solver
+        )
         self._losses = tuple(key.losses for key in problem.keys)
         self._settled: Settled | None = None
         self._keys = problem.keys
@@ -457,7 +459,9 @@ class Policy:
     ) -> PolicyPoints:
         """The policy before any calibration, at contexts with their outcomes."""
         keys = self.problem.keys
-        units = level_units(keys)
+        # Level 1 is a budget of 1 where there is only one set to calibrate.
+        alone = len(keys) == 1 and keys[0].predicted is not None
+        units = (1.0,) if alone else level_units(keys)
         if len(keys) > 1:
             self._refuse_same_fold(keys, X, Y, owner)
         if not (fallback is None or isinstance(fallback, np.ndarray)):

@@ -67,7 +67,12 @@ class Riders:
         if number not in self._tried:
             self._tried.add(number)
             try:
-                every = source.predict_set(_joined(contexts, self.X))
+                if type(contexts) is np.ndarray:
+                    probes = np.asarray(self.X)
+                    alike = probes.astype(contexts.dtype, casting="same_kind")
+                    every = source.predict_set(np.concatenate([contexts, alike]))
+                else:
+                    every = source.predict_set(_joined(contexts, self.X))
                 n = count_rows(contexts)
                 batch, answers = every[:n], every[n:]
             except Exception:
@@ -181,9 +186,6 @@ def numbers_of(batch: Batch) -> list[Array]:
 
 def _joined(contexts: Any, probes: Any) -> Any:
     """Contexts with probes behind them, of the contexts' own types; or ValueError."""
-    if type(contexts) is np.ndarray:
-        alike = np.asarray(probes).astype(contexts.dtype, casting="same_kind")
-        return np.concatenate([contexts, alike])
     if is_frame(contexts):
         import pandas as pd
 
@@ -192,7 +194,9 @@ def _joined(contexts: Any, probes: Any) -> Any:
         return pd.concat([contexts, probes.astype(contexts.dtypes)])
     if is_sparse(contexts):
         return sp.vstack([contexts, probes], format="csr", dtype=contexts.tocsr().dtype)
-    return _joined(np.asarray(contexts), probes)
+    array = np.asarray(contexts)
+    alike = np.asarray(probes).astype(array.dtype, casting="same_kind")
+    return np.concatenate([array, alike])
 
 
 def _are_close(before: list[Array], after: list[Array], every: list[Array]) -> bool:

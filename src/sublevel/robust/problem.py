@@ -241,6 +241,11 @@ class RobustProblem:
                 break
         return self._keys
 
+    @property
+    def has_products(self) -> bool:
+        """Whether parameters multiply outcomes, and so are part of the model."""
+        return bool(self._products)
+
     def prepared(self) -> Prepared:
         """The model and its judge, at the present values of its products."""
         now = stamp(self._products) if self._products else ()

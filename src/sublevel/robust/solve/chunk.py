@@ -72,7 +72,9 @@ class ChunkTask:
                     some = batch if len(at) == rows else batch[at]
                     parts, signs = some.parts, compiled.nonneg[number]
                     contexts |= slot_values(number, parts)
-                    contexts |= end_values(number, parts, signs, compiled.program.slots)
+                    if compiled.has_ends:
+                        slots = compiled.program.slots
+                        contexts |= end_values(number, parts, signs, slots)
             for name in contexts.keys() - compiled.program.slots:
                 del contexts[name]
             data = fill(compiled.program, self.slots, contexts, len(at))

@@ -19,6 +19,7 @@ from ...conic.substitution import substituted_problem
 from ...epigraph import Epigraph
 from ...sets import UncertaintySet
 from ..judge.ruler import Ruler
+from ..model.ends import SIDES
 from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.rows import UncertainRow
@@ -45,6 +46,7 @@ class Compiled:
     ordinary : slots of ordinary parameters, each with where its values start among all
         of theirs
     integer : columns of the program that are integer, sorted
+    has_ends : whether the ends of sets are among the slots
     """
 
     program: ConeProgram
@@ -55,6 +57,11 @@ class Compiled:
     nonneg: tuple[npt.NDArray[np.bool_], ...]
     ordinary: tuple[tuple[slice, int], ...] = ()
     integer: Indices = field(default_factory=lambda: _NONE)
+    has_ends: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = [end_slot(k, s) for k in range(len(self.nonneg)) for s in SIDES]
+        vars(self)["has_ends"] = any(name in self.program.slots for name in names)
 
     def slots_at(self, ordinary: Array) -> Array:
         """All slots, with the values of the ordinary parameters in theirs."""

@@ -118,6 +118,7 @@ class Engine:
     prepared : callable
         The model as it is now; another one after a parameter that multiplies an outcome
         was given another value.
+    changes : whether that can happen
     keys : the uncertain keys
     kind : "auto", "dual", "cuts", Cuts or Integers
     solver : name of a solver, a Solver, or None
@@ -126,11 +127,14 @@ class Engine:
     def __init__(
         self,
         prepared: Callable[[], Prepared],
+        changes: bool,
         keys: tuple[UncertainKey, ...],
         kind: str | Cuts | Integers,
         solver: str | Solver | None,
     ) -> None:
         self._prepared, self.kind, self.solver = prepared, kind, solver
+        self._changes = changes
+        self._task: ChunkTask | None = None
         _check_solver(solver)
         self._losses = {key.name: key.losses for key in keys}
         self.one_by_one = self._obstacle(keys)
@@ -157,18 +161,20 @@ class Engine:
 
         `first` gives the batches of some contexts, to see how wide predictions are.
         """
+        if self._task is not None:
+            return self._task
         if self.one_by_one is not None:
             return None
         if self._compiled is None:
             batches = first()
             examples = [None if b is None else example_of(b.parts[0]) for b in batches]
             self._compile(keys, examples)
-        elif self._compiled[0] is not self._prepared():
+        elif self._changes and self._compiled[0] is not self._prepared():
             self._compile(keys, self._examples)
         if self._compiled is None:
             return None
         prepared, compiled = self._compiled
-        return prepared.task(compiled, self._chunk_solver)
+        return self._task or prepared.task(compiled, self._chunk_solver)
 
     def decide_one(
         self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
@@ -346,6 +352,9 @@ class Engine:
         # What the columns of decisions are is settled before the first one.
         prepared.layout.room(())
         self._compiled = prepared, compiled
+        if not (self._changes or prepared.model.ordinary):
+            # Nothing that it depends on can have another value.
+            self._task = prepared.task(compiled, solver)
 
     def _obstacle(self, keys: tuple[UncertainKey, ...]) -> str | None:
         """Why one cone program cannot serve all contexts, or None."""
