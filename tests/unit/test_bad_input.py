@@ -335,7 +335,6 @@ CALLS = {
         lambda: model(None, cp.abs(cp.Parameter(complex=True)) * W[0] <= 1),
         "is complex",
     ),
-    "real of real": (lambda: model(None, cp.real(R @ W) >= 1), "outcomes are real"),
     "choice of the outcome": (
         lambda: model(None, cp.FiniteSet(R @ W, [1.0, 2.0])),
         "cannot be made robust",

@@ -332,7 +332,7 @@ def test_decisions_with_integers_are_calibrated_with_a_bar(capsys):
     policy = problem.compile()
     policy.calibrate(X, Y, alpha=0.3, grid=np.geomspace(0.2, 20, 6), progress=True)
     bars = capsys.readouterr().err
-    assert "contexts" in bars
+    assert "decisions" in bars
     assert policy.certificate_.alpha == 0.3
 
 

@@ -351,3 +351,14 @@ def test_a_bound_on_the_wrong_side_is_caught(mutation, name, monkeypatch):
 def test_what_the_rules_do_not_speak_of_is_refused(write):
     with pytest.raises(NotRobustifiable, match="cannot be made robust"):
         RobustProblem(GOAL, [write(), *LIMITS], REGIONS)
+
+
+@pytest.mark.parametrize("engine", ["dual", "cuts"])
+def test_the_real_part_of_what_is_real_is_itself(engine):
+    def least(part):
+        r, w = Uncertain(2), cp.Variable(2, nonneg=True)
+        U = Ellipsoid([1.0, 2.0], radius=0.5)
+        problem = RobustProblem(cp.Minimize(cp.sum(w)), [part(r @ w) >= 1], {r: U})
+        return problem.solve(engine=engine).objective
+
+    assert least(cp.real) == pytest.approx(least(lambda part: part), rel=1e-6)
