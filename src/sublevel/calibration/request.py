@@ -75,17 +75,17 @@ def read_request(
                 f"come with another guarantee, got {promise!r}."
             )
         promise = PAC(delta)
-    if isinstance(promise, CrossFitting) or takes_components(promise):
+    # Equality of dataclasses is also one of classes.
+    plain = promise == Marginal() or (
+        isinstance(promise, PAC) and promise == PAC(promise.delta)
+    )
+    if not plain and (isinstance(promise, CrossFitting) or takes_components(promise)):
         # Decisions have one score each, by the model as it is.
         raise InvalidParameter(
             f"{owner}(guarantee=...) must calibrate on one score for each outcome set "
             f"aside, got {promise!r}. Give it to LossSet.calibrate, or use Marginal, "
             "PAC, Mondrian or Weighted."
         )
-    # Equality of dataclasses is also one of classes.
-    plain = promise == Marginal() or (
-        isinstance(promise, PAC) and promise == PAC(promise.delta)
-    )
     tested = method == "learn-then-test" or given_decided
     if method == "risk" and promise != Marginal():
         raise InvalidParameter(

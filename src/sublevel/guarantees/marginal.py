@@ -45,7 +45,7 @@ class Marginal(OrderStatistic):
 
     def rank(self, sample_size: int, alpha: float) -> int | None:
         require_level(type(self).__name__, alpha=alpha)
-        if type(sample_size) is not int or sample_size < 0:
+        if type(sample_size) is not int or not 0 <= sample_size < 10**9:
             require_whole(type(self).__name__, least=0, sample_size=sample_size)
         rank = ceil((sample_size + 1) * (1 - exact(alpha)))
         return rank if rank <= sample_size else None

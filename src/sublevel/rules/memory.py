@@ -135,7 +135,9 @@ def _read(owner: str, path: Path, mark: str) -> dict[Place, Look]:
             "violates and fallback, got the file of another calibration. Name another "
             "file."
         )
-    return {(level, row): Look(miss, yes, said) for level, row, miss, yes, said in rows}
+    return {
+        (level, row): Look(miss, yes, error) for level, row, miss, yes, error in rows
+    }
 
 
 def mark_of(owner: str, given: Any, functions: tuple[Any, ...]) -> str:

@@ -183,13 +183,13 @@ class SumsOfMaxima:
     def _too_many(self, groups: list[Group]) -> Refusal:
         """Why groups cannot be written out, and what can be written instead."""
         pieces = [self.pieces(group) for group in groups]
-        known = [each for each in pieces if each is not None]
-        if len(known) < len(pieces):
+        read = [each for each in pieces if each is not None]
+        if len(read) < len(pieces):
             lost = next(
                 g for g, each in zip(groups, pieces, strict=True) if each is None
             )
             return Refusal(self._curved(lost))
-        counts = [prod(map(len, each)) for each in known]
+        counts = [prod(map(len, each)) for each in read]
         worst = groups[int(np.argmax(counts))]
         return TooMany(
             rewrite(worst, max(counts), self._keys), max(counts) <= MOST_SEARCHED
@@ -218,17 +218,17 @@ class SumsOfMaxima:
         single = len(group.bent) == 1 and group.linear is None
         if single and self._is_exact(group.value <= cp.Variable()):
             return group.value
-        known = self.pieces(group)
-        combined = None if known is None else prod(map(len, known))
+        read = self.pieces(group)
+        combined = None if read is None else prod(map(len, read))
         ends = 2 ** len(group.entries) if group.alone else None
         if ends is not None and ends > MOST_ENDS:
             ends = None
         if (
-            known is not None
+            read is not None
             and combined is not None
             and combined <= (ends or MOST_COMBINED)
         ):
-            return _combined(known, group.linear)
+            return _combined(read, group.linear)
         if ends is not None:
             return self._at_ends(group)
         return None
@@ -236,8 +236,8 @@ class SumsOfMaxima:
     def pieces(self, group: Group) -> list[list[cp.Expression]] | None:
         """The group's terms, each as pieces; None if some term has none."""
         pieces = [self._summands.pieces(part) for part in group.bent]
-        known = [p for p in pieces if p is not None]
-        return merged(known) if len(known) == len(pieces) else None
+        read = [p for p in pieces if p is not None]
+        return merged(read) if len(read) == len(pieces) else None
 
     def _at_ends(self, group: Group) -> cp.Expression | None:
         """The group at every choice of ends of its entries: nothing uncertain."""

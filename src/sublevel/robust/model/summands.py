@@ -25,6 +25,7 @@ from cvxpy.atoms.affine.index import index, special_index
 from cvxpy.atoms.affine.reshape import reshape
 from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.atoms.affine.vstack import Vstack
+from cvxpy.atoms.axis_atom import AxisAtom
 from cvxpy.atoms.elementwise.elementwise import Elementwise
 from cvxpy.expressions.leaf import Leaf
 
@@ -109,10 +110,10 @@ class Summands:
     def _bent(
         self, weight: Any, bodies: list[cp.Expression | None]
     ) -> list[Summand] | None:
-        known = [body for body in bodies if body is not None]
-        if len(known) < len(bodies):
+        given = [body for body in bodies if body is not None]
+        if len(given) < len(bodies):
             return None
-        return [Summand(weight, body, not self.is_linear(body)) for body in known]
+        return [Summand(weight, body, not self.is_linear(body)) for body in given]
 
     # -- sums and products ---------------------------------------------------------
 
@@ -185,20 +186,20 @@ class Summands:
             at = [_broadcast(arg, node.shape)[i] for arg in node.args]
             pairs = zip(node.args, at, strict=True)
             entries = [self.entry(arg, k) for arg, k in pairs]
-            known = [entry for entry in entries if entry is not None]
-            return node.copy(known) if len(known) == len(entries) else None
+            given = [entry for entry in entries if entry is not None]
+            return node.copy(given) if len(given) == len(entries) else None
         if isinstance(node, cp.max | cp.min | cp.norm_inf | cp.sum_largest):
             entries = [self.entry(node.args[0], k) for k in _reduced(node, i)]
-            known = [entry for entry in entries if entry is not None]
-            if len(known) < len(entries):
+            given = [entry for entry in entries if entry is not None]
+            if len(given) < len(entries):
                 return None
             if isinstance(node, cp.norm_inf):
-                known = [cp.abs(entry) for entry in known]
+                given = [cp.abs(entry) for entry in given]
             if isinstance(node, cp.sum_largest):
-                return cp.sum_largest(cp.hstack(known), node.k)
-            if len(known) == 1:
-                return known[0]
-            return (cp.minimum if isinstance(node, cp.min) else cp.maximum)(*known)
+                return cp.sum_largest(cp.hstack(given), node.k)
+            if len(given) == 1:
+                return given[0]
+            return (cp.minimum if isinstance(node, cp.min) else cp.maximum)(*given)
         return flat_entry(node, i)
 
     def _options(self, part: Summand) -> list[list[Summand]] | None:
@@ -223,8 +224,8 @@ class Summands:
         self, args: list[cp.Expression], weight: Any
     ) -> list[list[Summand]] | None:
         each = [self.of(arg, 0, weight) for arg in args]
-        known = [parts for parts in each if parts is not None]
-        return known if len(known) == len(each) else None
+        given = [parts for parts in each if parts is not None]
+        return given if len(given) == len(each) else None
 
     def _largest(self, body: Any, weight: Any) -> list[list[Summand]] | None:
         """Every way to choose the k largest, the last one in part if k is not whole."""
@@ -249,10 +250,10 @@ class Summands:
     def _sum_pieces(self, parts: list[Summand]) -> list[cp.Expression] | None:
         """Pieces of a sum: every choice of a piece for each part."""
         each = [self.pieces(part) for part in parts]
-        known = [pieces for pieces in each if pieces is not None]
-        if len(known) < len(each) or prod(map(len, known)) > MOST_PIECES:
+        given = [pieces for pieces in each if pieces is not None]
+        if len(given) < len(each) or prod(map(len, given)) > MOST_PIECES:
             return None
-        return [total(list(choice)) for choice in product(*known)]
+        return [total(list(choice)) for choice in product(*given)]
 
 
 def total(parts: list[cp.Expression]) -> cp.Expression:
@@ -303,7 +304,8 @@ def _broadcast(node: cp.Expression, shape: tuple[int, ...]) -> list[int]:
 
 def _reduced(node: Any, i: int) -> list[int]:
     """Which entries of its argument a reduction sees for entry i of its result."""
-    numbers, axis = _numbered(node.args[0]), getattr(node, "axis", None)
+    numbers = _numbered(node.args[0])
+    axis = node.axis if isinstance(node, AxisAtom) else None
     if axis is None:
         return [int(k) for k in np.ravel(numbers, order="F")]
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
