@@ -14,6 +14,7 @@ import numpy as np
 
 from ..checks import briefly, is_number
 from ..errors import InvalidParameter
+from .rows import has_nan, require_outcomes, require_pairs
 
 #: Statuses: what the rule decided, what is done in its place, nothing, and an error.
 DECIDED, FALLBACK, NO_DECISION, FAILED = (
@@ -77,17 +78,25 @@ class Behaviour:
     decide, violates : functions of the user's
     fallback : what is done where the rule takes no decision: a decision, or a function
         of the context; None if nothing is
+    whole : whether outcomes are whole episodes, in which nan may mean anything
     """
 
     owner: str
     decide: Decide
     violates: Violates
     fallback: Any = None
+    whole: bool = False
 
     @property
     def has_fallback(self) -> bool:
         """Whether something is done where the rule takes no decision."""
         return self.fallback is not None
+
+    def require_pairs(self, owner: str, X: Any, Y: Any) -> int:
+        """How many contexts with outcomes there are, or one sentence what is wrong."""
+        if not self.whole:
+            require_outcomes(owner, Y)
+        return require_pairs(owner, X, Y)
 
     def act(self, context: Any, level: float) -> Action:
         """What is done at a context; nothing but the fallback at an infinite level."""
@@ -98,7 +107,7 @@ class Behaviour:
         except Exception as error:
             return Action(None, FAILED, _in_words(error))
         if decision is not None:
-            return Action(decision, DECIDED)
+            return _as_action(decision, DECIDED)
         return self._instead(context)
 
     def look(self, context: Any, outcome: Any, level: float) -> Look:
@@ -119,12 +128,20 @@ class Behaviour:
 
     def _instead(self, context: Any) -> Action:
         if not callable(self.fallback):
-            status = FALLBACK if self.has_fallback else NO_DECISION
-            return Action(self.fallback, status)
+            if not self.has_fallback:
+                return Action(None, NO_DECISION)
+            return _as_action(self.fallback, FALLBACK)
         try:
-            return Action(self.fallback(context), FALLBACK)
+            return _as_action(self.fallback(context), FALLBACK)
         except Exception as error:
             return Action(None, FAILED, _in_words(error))
+
+
+def _as_action(decision: Any, status: str) -> Action:
+    """What is done; nan is no decision but what a solver that failed leaves."""
+    if has_nan(decision):
+        return Action(None, FAILED, "the decision has nan, which exceeds nothing")
+    return Action(decision, status)
 
 
 def as_miss(owner: str, answer: Any) -> float:

@@ -88,7 +88,7 @@ def calibrate_episodes(
     require_functions(owner, violates=violates)
     contexts = episodes if X is None else X
     require_pairs(owner, contexts, episodes)
-    behaviour = Behaviour(owner, _level_itself, violates)
+    behaviour = Behaviour(owner, _level_itself, violates, whole=True)
     running = Running(n_jobs, progress, resume, max_calls, max_seconds)
     calibration, points = running.calibrate(
         behaviour, episodes, episodes, levels, request, contexts

@@ -57,13 +57,14 @@ def calibrate_rule(
     ----------
     decide : function of (x, level)
         The decision at one context, a row of X: anything but None, which says that
-        there is none. An error is a status of that context, and counts as a violation.
+        there is none. An error, or nan in the decision, is a status of that context,
+        and counts as a violation. It is given a copy of the row.
     violates : function of (decision, y)
         Whether the decision turned out to break its promise at the outcome, a row of
         Y: True or False, or a number that is above 0 for a violation. Its tolerance is
         yours.
     X, Y : N contexts and outcomes that played no part in choosing the rule or levels
-        Rows of arrays or DataFrames, or lists of anything.
+        Rows of arrays or DataFrames, or lists of anything. Outcomes must not be nan.
     alpha : float in (0, 1), the violation level
     levels : array of numbers, from the least to the most cautious
         Must not depend on X and Y.
@@ -95,8 +96,9 @@ def calibrate_rule(
     resume : path of a file, optional
         What decisions did is kept there, as it comes in. Called again after a kill,
         the same calibration goes on where it was. The file of other data, levels or
-        code is refused, and a few decisions are computed again to see that the rule
-        is the same; name another file when what the rule reads, a model, changes.
+        code is refused, and so are other numbers, words and arrays that the code
+        reads. A few decisions are computed again to see that the rule is the same;
+        name another file when anything else that it reads, a model, changes.
     max_calls, max_seconds : numbers, optional
         What the calibration may cost: decisions computed, kept ones not counted, and
         seconds. A search that ends there has looked at higher levels only. Its answer

@@ -11,7 +11,6 @@ import contextlib
 import os
 import secrets
 import time
-import types
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ import numpy as np
 
 from ..errors import CannotWrite, InvalidParameter
 from .behaviour import Look
+from .parts import parts_of
 
 #: Seconds between two writings of a file while a level is being looked at.
 PAUSE = 5.0
@@ -141,33 +141,15 @@ def _read(owner: str, path: Path, mark: str) -> dict[Place, Look]:
 
 
 def mark_of(owner: str, given: Any, functions: tuple[Any, ...]) -> str:
-    """A hash of contexts, outcomes, levels, and of the code of functions.
+    """A hash of contexts, outcomes, levels, and of what functions are made of.
 
-    What functions read from elsewhere, a model's weights, say, is not in their code.
+    What functions read by other ways, a model's weights, say, is not in there.
     """
     try:
-        return str(joblib.hash((given, [_code(function) for function in functions])))
+        parts = [parts_of(each) if callable(each) else each for each in functions]
+        return str(joblib.hash((given, parts)))
     except Exception as error:
         raise InvalidParameter(
             f"{owner}(resume=...) needs contexts and outcomes that can be pickled, to "
             f"recognise them: {error}. Give arrays, or go without."
         ) from error
-
-
-def _code(function: Any) -> Any:
-    """What tells functions apart, the same in every process."""
-    if isinstance(function, types.FunctionType):
-        return function.__qualname__, _body(function.__code__)
-    if callable(function):
-        return type(function).__qualname__, _code(type(function).__call__)
-    return function
-
-
-def _body(code: types.CodeType) -> Any:
-    constants = [
-        _body(each) if isinstance(each, types.CodeType) else repr(each)
-        for each in code.co_consts
-        # The order of a set of words is another in every process.
-        if not isinstance(each, frozenset)
-    ]
-    return code.co_code, code.co_names, constants

@@ -172,8 +172,7 @@ class RulePoints:
         What a rule reads from elsewhere may have changed, and a rule that is not
         deterministic has no promise.
         """
-        places = sorted(self.memory.looks)
-        some = [places[k] for k in _spread(len(places), PROBES)]
+        some = _telling(self.memory.looks)
         jobs = self._jobs(some)
         for number, place in enumerate(some):
             what, given = jobs(number)
@@ -202,6 +201,25 @@ class RulePoints:
     def _advance(self, more: int) -> None:
         if self.bar is not None:
             self.bar.advance(more)
+
+
+def _telling(looks: dict[Place, Look]) -> list[Place]:
+    """Places to look at again: those just above a violation, where little changes all.
+
+    Others, from all over, where there are few.
+    """
+    broken: dict[int, float] = {}
+    for (level, row), look in looks.items():
+        if look.miss > 0:
+            broken[row] = max(level, broken.get(row, level))
+    nearest: dict[int, float] = {}
+    for level, row in looks:
+        if row in broken and level > broken[row]:
+            nearest[row] = min(level, nearest.get(row, level))
+    close = sorted((level, row) for row, level in nearest.items())
+    some = [close[k] for k in _spread(len(close), PROBES)]
+    others = sorted(set(looks) - set(some))
+    return some + [others[k] for k in _spread(len(others), PROBES - len(some))]
 
 
 def _spread(size: int, most: int) -> list[int]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidParameter
 from ..predictions import count_rows, is_frame, is_sparse, require_aligned
 
 
 def row_of(values: Any, at: int) -> Any:
     """One row: of an array, a DataFrame, a list of anything, or of each in a dict.
+
+    A copy: code of the user's that writes to it must not change what it sees at the
+    next level.
 
     Examples
     --------
@@ -22,10 +27,31 @@ def row_of(values: Any, at: int) -> Any:
     if isinstance(values, Mapping):
         return {name: row_of(each, at) for name, each in values.items()}
     if is_frame(values):
-        return values.iloc[at]
+        return own(values.iloc[at])
     if is_sparse(values):
         return values.tocsr()[[at]]
-    return values[at]
+    return own(values[at])
+
+
+def own(value: Any) -> Any:
+    """A copy of arrays and tables, and of lists, tuples and dicts with all in them.
+
+    Anything else is passed on as it is.
+
+    Examples
+    --------
+    >>> day = {"load": [1.0, 2.0]}
+    >>> own(day)["load"].append(3.0)
+    >>> day
+    {'load': [1.0, 2.0]}
+    """
+    if isinstance(value, np.ndarray) or is_frame(value):
+        return value.copy()
+    if type(value) is dict:
+        return {name: own(each) for name, each in value.items()}
+    if type(value) is list or type(value) is tuple:
+        return type(value)(map(own, value))
+    return value
 
 
 def count(values: Any) -> int:
@@ -36,9 +62,15 @@ def count(values: Any) -> int:
     >>> count([{"hour": 3}, {"hour": 4}]), count({"demand": [1.0, 2.0]})
     (2, 2)
     """
-    if isinstance(values, Mapping):
-        return min((count(each) for each in values.values()), default=0)
-    return len(values) if isinstance(values, list | tuple) else count_rows(values)
+    if not isinstance(values, Mapping):
+        return len(values) if isinstance(values, list | tuple) else count_rows(values)
+    counts = {name: count(each) for name, each in values.items()}
+    if len(set(counts.values())) > 1:
+        raise InvalidParameter(
+            f"X and Y, where they are dicts, must have as many rows under every name, "
+            f"got {counts}."
+        )
+    return next(iter(counts.values()), 0)
 
 
 def require_pairs(owner: str, X: Any, Y: Any) -> int:
@@ -48,6 +80,42 @@ def require_pairs(owner: str, X: Any, Y: Any) -> int:
         raise InvalidParameter(
             f"{owner}(X, Y) must have as many rows, and one at least, got {n} and {m}."
         )
-    for part in Y.values() if isinstance(Y, Mapping) else (Y,):
-        require_aligned(part, X, owner, "Y")
+    first, *others = _parts(X)
+    for part in others:
+        require_aligned(part, first, owner, "every part of X")
+    for part in _parts(Y):
+        require_aligned(part, first, owner, "Y")
     return n
+
+
+def require_outcomes(owner: str, Y: Any) -> None:
+    """Outcomes must be there: nothing is ever seen to exceed anything that is nan."""
+    if has_nan(Y):
+        raise InvalidParameter(
+            f"{owner}(Y) must have no nan: comparisons with it are false, so that "
+            "every decision would seem to be kept there. Drop these rows from X and Y."
+        )
+
+
+def has_nan(values: Any) -> bool:
+    """Whether a number is nan, or one in arrays, tables, lists, tuples or dicts.
+
+    Examples
+    --------
+    >>> has_nan({"buy": [1.0, float("nan")]}), has_nan(["none", None, 1.0])
+    (True, False)
+    """
+    if isinstance(values, Mapping):
+        return any(map(has_nan, values.values()))
+    if isinstance(values, list | tuple):
+        return any(map(has_nan, values))
+    if is_frame(values):
+        return bool(values.isna().to_numpy().any())
+    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
+        return any(map(has_nan, values.ravel().tolist()))
+    numbers = isinstance(values, float | np.floating | np.ndarray)
+    return numbers and bool(np.any(values != values))
+
+
+def _parts(values: Any) -> list[Any]:
+    return list(values.values()) if isinstance(values, Mapping) else [values]

@@ -26,7 +26,7 @@ from ..tables import html_table
 from .behaviour import Action, Behaviour
 from .decisions import RuleDecisions
 from .points import RulePoints
-from .rows import count, require_pairs, row_of
+from .rows import count, row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ class Rule:
         X, Y : n contexts and their outcomes
         n_jobs : workers for the decisions
         """
-        n = require_pairs("Rule.evaluate", X, Y)
+        n = self.behaviour.require_pairs("Rule.evaluate", X, Y)
         decisions = self.decide(X, n_jobs)
         outcomes = [row_of(Y, k) for k in range(n)]
         looks = [

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..checks import BoolArray
 from .behaviour import DECIDED, NO_DECISION, Decide, Violates, as_miss
 from .calibrate_rule import require_functions
-from .rows import require_pairs, row_of
+from .rows import own, require_outcomes, require_pairs, row_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,10 @@ def run_episode(
     asked = {name: value for name, value in given.items() if value is not None}
     require_functions(owner, decide=decide, **asked)
     steps = require_pairs(owner, X, Y)
-    decisions, states, broken = [], [state], np.zeros(steps, dtype=bool)
+    require_outcomes(owner, Y)
+    # The state may be written to; the next episode starts from the one given.
+    state = own(state)
+    decisions, states, broken = [], [own(state)], np.zeros(steps, dtype=bool)
     for step in range(steps):
         x, y = row_of(X, step), row_of(Y, step)
         seen = _together(x, state) if context is None else context(x, state)
@@ -113,7 +116,7 @@ def run_episode(
             broken[step] = as_miss(owner, violates(decision, y)) > 0
         if advance is not None:
             state = advance(state, decision, y)
-        states.append(state)
+        states.append(own(state))
         if forbidden is not None:
             broken[step] |= as_miss(owner, forbidden(state)) > 0
     status = [NO_DECISION if d is None else DECIDED for d in decisions]

@@ -21,7 +21,6 @@ from ..progress import Bar
 from .behaviour import Behaviour
 from .memory import mark_of, open_memory
 from .points import RulePoints, as_allowance
-from .rows import require_pairs
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Running:
         contexts : what the guarantee is told of contexts
         """
         owner = request.owner
-        size = require_pairs(owner, X, Y)
+        size = behaviour.require_pairs(owner, X, Y)
         workers = count_workers(self.n_jobs)
         require_bool(owner, progress=self.progress)
         grid = given_levels(owner, "levels", levels)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import cvxpy as cp
@@ -497,6 +498,175 @@ def test_the_file_of_another_calibration_is_refused(tmp_path):
     shift[0] = 0.5
     with pytest.raises(InvalidParameter, match="must be deterministic"):
         run(reading, violates=lambda stock, demand: float(demand - stock))
+
+
+def scaled(factor):
+    return lambda x, level: x + factor * level
+
+
+class Scaled:
+    """A rule that is an object, and counts."""
+
+    def __init__(self, factor):
+        self.factor, self.calls = factor, 0
+
+    def __call__(self, x, level):
+        self.calls += 1
+        return x + self.factor * level
+
+    def decide(self, x, level):
+        return self(x, level)
+
+
+def defaulting(factor):
+    def decide(x, level, factor=factor):
+        return x + factor * level
+
+    return decide
+
+
+def by_object(factor):
+    return Scaled(factor).decide
+
+
+def by_partial(factor):
+    return partial(weigh, factor)
+
+
+def weigh(factor, x, level):
+    return x + factor * level
+
+
+def by_array(factor):
+    weights = np.array([factor])
+    return lambda x, level: x + weights[0] * level
+
+
+def by_function(factor):
+    inner = scaled(factor)
+    return lambda x, level: inner(x, level)
+
+
+@pytest.mark.parametrize(
+    "make", [scaled, Scaled, defaulting, by_object, by_partial, by_array, by_function]
+)
+def test_numbers_that_the_code_reads_belong_to_it(tmp_path, make):
+    X, Y = demands()
+    path = tmp_path / "kept"
+
+    def run(factor):
+        made = make(factor)
+        return sl.calibrate_rule(made, short, X, Y, 0.1, LEVELS, resume=path).level_
+
+    assert run(1.0) == run(1.0)
+    with pytest.raises(InvalidParameter, match="file of another calibration"):
+        run(0.98)
+
+
+def test_a_policy_is_resumed(tmp_path):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(90, 1))
+    Y = X[:, 0] + rng.normal(size=90)
+    sets = sl.LossSet(LinearRegression().fit(X[:50], Y[:50]), "absolute")
+    d, stock = sl.Uncertain(1), cp.Variable(1)
+    problem = sl.RobustProblem(cp.Minimize(cp.sum(stock)), [stock >= d], {d: sets})
+    rule, grid = problem.compile().as_rule(), [0.5, 1.0, 2.0, 4.0]
+    asked = (X[50:], Y[50:], 0.1, grid)
+    kept = sl.calibrate_rule(*rule, *asked, resume=tmp_path / "kept")
+    assert kept.level_ == sl.calibrate_rule(*rule, *asked).level_
+    again = sl.calibrate_rule(*rule, *asked, resume=tmp_path / "kept")
+    assert again.level_ == kept.level_
+
+
+def test_a_rule_that_is_a_little_less_careful_is_seen_to_be(tmp_path):
+    # Nothing but a list tells the two apart: the decisions looked at again must.
+    X, Y = demands()
+    factor, path = [1.0], tmp_path / "kept"
+
+    def reading(x, level):
+        return x + factor[0] * level
+
+    sl.calibrate_rule(reading, short, X, Y, 0.1, LEVELS, resume=path)
+    factor[0] = 0.9
+    with pytest.raises(InvalidParameter, match="must be deterministic"):
+        sl.calibrate_rule(reading, short, X, Y, 0.1, LEVELS, resume=path)
+
+
+# ---- code that writes to what it is given, and nan -----------------------------------
+
+
+def rows_of(kind, X):
+    if kind == "array":
+        return X[:, None].copy()
+    if kind == "frame":
+        return pd.DataFrame({0: X})
+    if kind == "dicts":
+        return [{0: x} for x in X.tolist()]
+    if kind == "nested":
+        return [({0: x}, 1)[0] for x in X.tolist()]
+    return [[x] for x in X.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "dicts", "nested", "lists"])
+def test_a_rule_may_write_to_its_row(kind):
+    X, Y = demands()
+
+    def writing(x, level):
+        x[0] += level
+        return x[0]
+
+    def spoiling(stock, demand):
+        worse = demand[0] > stock
+        demand[0] = -np.inf
+        return worse
+
+    rows, outcomes = rows_of(kind, X), rows_of(kind, Y)
+    rule = sl.calibrate_rule(writing, spoiling, rows, outcomes, 0.1, LEVELS)
+    assert rule.level_ == sl.calibrate_rule(margin, short, X, Y, 0.1, LEVELS).level_
+    evaluated = rule.evaluate(rows, outcomes)
+    assert evaluated.violation == rule.evaluate(rows, outcomes).violation
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [np.asarray, list, pd.Series, lambda Y: {"a": Y}, lambda Y: [[y] for y in Y]],
+)
+def test_outcomes_that_are_nan_are_refused(wrap):
+    # Comparisons with nan are false: each would count as kept.
+    X, Y = demands()
+    keep = sl.calibrate_rule(
+        lambda x, t: x, lambda d, y: False, X, wrap(Y), 0.1, LEVELS
+    )
+    Y = np.where(np.arange(len(Y)) == 3, np.nan, Y)
+    with pytest.raises(InvalidParameter, match="must have no nan"):
+        sl.calibrate_rule(margin, lambda d, y: False, X, wrap(Y), 0.1, LEVELS)
+    with pytest.raises(InvalidParameter, match=r"evaluate\(Y\) must have no nan"):
+        keep.evaluate(X, wrap(Y))
+
+
+@pytest.mark.parametrize("what", [np.nan, np.array([1.0, np.nan]), {"buy": [np.nan]}])
+def test_a_decision_that_is_nan_has_failed(what):
+    X, Y = demands()
+
+    def failing(x, level):
+        return what if x > 9 else x + level
+
+    def violates(decision, y):
+        return bool(np.any(y > np.nan)) if decision is what else y > decision
+
+    with pytest.warns(SolvesFailed, match="nan"), pytest.warns(InfiniteBudget):
+        rule = sl.calibrate_rule(failing, violates, X, Y, 0.1, LEVELS)
+    assert rule.at(4.0)([9.5, 5.0]).status.tolist() == ["failed", "decided"]
+
+
+def test_parts_of_a_dict_have_as_many_rows():
+    X, Y = demands()
+    parts = {"load": X, "price": X[:-1]}
+    with pytest.raises(InvalidParameter, match="as many rows under every name"):
+        sl.calibrate_rule(margin, short, parts, Y[:-1], 0.1, LEVELS)
+    tables = {"load": pd.Series(X), "price": pd.Series(X)[::-1]}
+    with pytest.raises(InvalidParameter, match="in the order of X"):
+        sl.calibrate_rule(margin, short, tables, Y, 0.1, LEVELS)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04"])

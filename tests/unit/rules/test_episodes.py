@@ -115,10 +115,10 @@ def test_groups_of_days():
 
 
 def test_a_loop_that_breaks_is_a_violation():
-    days = [[0.0, 1.0] for _ in range(30)]
+    days = [[0.0, 1.0 + (day == 3)] for day in range(30)]
 
     def loop(level, day):
-        if day is days[3]:
+        if day == days[3]:
             raise RuntimeError("lost the feed")
         return max(day) > level
 
@@ -180,3 +180,33 @@ def test_a_policy_in_the_loop_does_what_its_closed_form_does():
         assert run.broken[step] == (y > state + buys)
         state = max(state + buys - y, 0.0)
     assert 0 < run.broken.sum() < 8
+
+
+def test_an_episode_leaves_its_start_alone():
+    # Otherwise the next one would begin where this one ended.
+    def advance(charge, bought, demand):
+        charge -= demand
+        return charge
+
+    start = np.array([5.0])
+    run = sl.run_episode(
+        lambda x, level: level,
+        None,
+        [1.0] * 3,
+        [1.0] * 3,
+        0.0,
+        state=start,
+        advance=advance,
+    )
+    assert start.tolist() == [5.0]
+    assert [state.tolist() for state in run.states] == [[5.0], [4.0], [3.0], [2.0]]
+
+
+def test_a_step_whose_outcome_is_nan_is_refused_and_an_episode_may_have_nan():
+    with pytest.raises(InvalidParameter, match="must have no nan"):
+        sl.run_episode(lambda x, t: t, lambda d, y: y > d, [1.0], [np.nan], 0.0)
+    days = np.where(np.arange(30)[:, None] == 0, np.nan, np.ones((30, 4)))
+    rule = sl.calibrate_episodes(
+        lambda level, day: bool(np.nansum(day) > level), days, 0.1, [3.0, 5.0]
+    )
+    assert rule.level_ == 5.0
