@@ -93,7 +93,8 @@ def require_outcomes(owner: str, Y: Any) -> None:
     if has_nan(Y):
         raise InvalidParameter(
             f"{owner}(Y) must have no nan: comparisons with it are false, so that "
-            "every decision would seem to be kept there. Drop these rows from X and Y."
+            "every decision would seem kept there. Find these outcomes; without their "
+            "rows the promise speaks only of rows whose outcome is observed."
         )
 
 

@@ -207,6 +207,23 @@ def test_a_grid_without_a_unit_says_that_it_is_coarse():
     assert policy.budget_ < 0
 
 
+@pytest.mark.parametrize("budget", [0.3, -0.4, -3.0])
+def test_whole_numbers_above_a_box(budget):
+    # Every row is a bound: the master of integers has no other.
+    X = np.random.default_rng(0).normal(size=(3, 2))
+    sets = sl.LossSet(lambda X: (X + 7, X + 9), "interval")
+    d, order = sl.Uncertain(2), cp.Variable(2, integer=True)
+    problem = sl.RobustProblem(
+        cp.Minimize(cp.sum(order)),
+        [order[0] >= d[0], order[1] >= 0.5 * (d[0] + d[1]), order >= 0, order <= 40],
+        {d: sets},
+    )
+    ends = sets.predict_set(X, budget=budget).bounds()[1]
+    want = np.ceil(np.column_stack([ends[:, 0], ends.mean(axis=1)]) - 1e-6)
+    decided = problem.compile().at(budget).decide(X).value(order)
+    np.testing.assert_allclose(decided, want)
+
+
 def test_several_sets_with_negative_budgets_are_not_scaled_together():
     def one(j):
         model = lambda x: tuple(end[:, [j]] for end in ends(x, 3.0))  # noqa: E731

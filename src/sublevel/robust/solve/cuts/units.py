@@ -78,6 +78,7 @@ def row_units(matrix: sp.csr_array, right: Array) -> Array:
     use = matrix.data != 0
     some = (right != 0) & np.isfinite(right)
     logs = np.bincount(rows[use], np.log2(np.abs(matrix.data[use])), len(right))
-    logs += np.where(some, np.log2(np.where(some, np.abs(right), 1.0)), 0.0)
+    # Counts of nothing are whole numbers, which take no fractions in place.
+    logs = logs + np.where(some, np.log2(np.where(some, np.abs(right), 1.0)), 0.0)
     counts = np.bincount(rows[use], minlength=len(right)) + some
     return np.asarray(np.exp2(-np.round(logs / np.maximum(counts, 1))))
