@@ -432,9 +432,11 @@ class Policy:
         Calibrated as any other rule is, it gets the level that `calibrate` gives it on
         the same grid, if the top of the grid is no less than the loss of any outcome.
         Under a lower top the policy may be given the budget of its sets, the rule only
-        a level of the grid. Useful where the policy is a part of something larger: a rolling
-        loop (`sl.run_episode`), a fallback of one's own, a simulator. Where contexts
-        are decided one by one, calls share a CVXPY model: several workers must then be
+        a level of the grid.
+
+        Useful where the policy is a part of something larger: a rolling loop
+        (`sl.run_episode`), a fallback of one's own, a simulator. Where contexts are
+        decided one by one, calls share a CVXPY model: several workers must then be
         processes, `joblib.parallel_config(backend="loky")`.
 
         Returns
