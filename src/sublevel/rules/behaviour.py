@@ -14,7 +14,7 @@ import numpy as np
 
 from ..checks import briefly, is_number
 from ..errors import InvalidParameter
-from .rows import has_nan, require_outcomes, require_pairs
+from .rows import has_nan, own, require_outcomes, require_pairs
 
 #: Statuses: what the rule decided, what is done in its place, nothing, and an error.
 DECIDED, FALLBACK, NO_DECISION, FAILED = (
@@ -130,7 +130,7 @@ class Behaviour:
         if not callable(self.fallback):
             if not self.has_fallback:
                 return Action(None, NO_DECISION)
-            return _as_action(self.fallback, FALLBACK)
+            return _as_action(own(self.fallback), FALLBACK)
         try:
             return _as_action(self.fallback(context), FALLBACK)
         except Exception as error:

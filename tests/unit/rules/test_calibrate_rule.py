@@ -627,6 +627,21 @@ def test_a_rule_may_write_to_its_row(kind):
     assert evaluated.violation == rule.evaluate(rows, outcomes).violation
 
 
+def test_each_context_has_a_fallback_of_its_own():
+    def using_up(stock, demand):
+        left = stock[0] - demand
+        stock[0] = -np.inf
+        return left < 0
+
+    X, Y = demands()
+    fallback = np.array([99.0])
+    rule = sl.calibrate_rule(
+        lambda x, level: None, using_up, X, Y, 0.1, LEVELS, fallback=fallback
+    )
+    assert rule.level_ == LEVELS[0]
+    assert fallback.tolist() == [99.0]
+
+
 @pytest.mark.parametrize(
     "wrap",
     [np.asarray, list, pd.Series, lambda Y: {"a": Y}, lambda Y: [[y] for y in Y]],
