@@ -380,3 +380,29 @@ def test_where_the_end_of_a_half_open_box_hurts_there_is_no_decision():
     problem = sl.RobustProblem(cp.Minimize(Y @ X), [cp.sum(X) == 1], {Y: open_box})
     assert problem.solve().status == "infeasible"
     assert not problem.audit({"x": [2.0, -1.0]}).passed
+
+
+# -- one maximum, whose pieces are sums of what is written ---------------------------
+
+ALONE = {
+    "sum of the largest": lambda z: cp.sum_largest(z, 2),
+    "a sum within a maximum": lambda z: cp.maximum(cp.sum(cp.pos(z)), 0.5),
+    "absolute values within": lambda z: cp.maximum(cp.norm1(z[:2]), z[2]),
+    "a sum within an absolute value": lambda z: cp.abs(cp.sum(cp.pos(z))),
+}
+
+
+@pytest.mark.parametrize("form", ALONE)
+def test_a_single_maximum_of_sums_is_judged_at_its_worst_outcome(form):
+    """Its worst outcome answers to no entry of the ball alone, but to a sum of them."""
+    function, entries = ALONE[form], 3.0 if "a sum within" in form else 2.0
+    y, x = sl.Uncertain(3, name="y"), cp.Variable(3, name="x")
+    ball = Ellipsoid(np.zeros(3), np.ones(3), 1.0)
+    goal = cp.Minimize(function(y - x))
+    solved = sl.RobustProblem(goal, [x == 0], {y: ball}).solve()
+    assert solved.status == "optimal"
+    assert solved.objective == pytest.approx(np.sqrt(entries), rel=1e-6)
+    bounds = [function(y - x) <= 1.2, x >= -5]
+    problem = sl.RobustProblem(cp.Minimize(cp.sum(x)), bounds, {y: ball})
+    (violation,) = problem.audit({"x": np.zeros(3)}).violations[:1]
+    assert violation == pytest.approx(np.sqrt(entries) - 1.2, rel=1e-6)

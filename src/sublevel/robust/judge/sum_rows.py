@@ -62,13 +62,6 @@ class SumRow:
         own = () if self.linear is None else (self.linear,)
         return own + tuple(place for term in self.terms for place in term.places)
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether trying each place by itself finds the worst outcome."""
-        if self.linear is not None or len(self.terms) > 1:
-            return False
-        return all(term.is_largest or len(term.places) == 1 for term in self.terms)
-
 
 def entries_of(place: Place) -> list[tuple[int, int]]:
     """What a place sees of the outcome: number of the key, and of the entry."""
@@ -82,13 +75,14 @@ def sum_rows(moving: cp.Expression, frame: Frame) -> tuple[SumRow, ...]:
     if not Nature(moving).is_convex:
         return ()
     reader = Summands()
-    rows = []
+    rows, alone = [], True
     for i in range(moving.size):
         parts = reader.of(moving, i)
         if parts is None:
             return ()
         rows.append(_row(reader, parts, frame))
-    if all(row.is_alone for row in rows) or not _are_written(rows, moving, frame):
+        alone &= _is_alone(reader, parts, rows[-1])
+    if alone or not _are_written(rows, moving, frame):
         return ()
     return tuple(rows)
 
@@ -103,6 +97,22 @@ def _row(reader: Summands, parts: list[Summand], frame: Frame) -> SumRow:
     pairs = zip(bent, pieces, strict=True)
     terms += [_curve(part, frame) for part, each in pairs if each is None]
     return SumRow(linear, tuple(terms))
+
+
+def _is_alone(reader: Summands, parts: list[Summand], row: SumRow) -> bool:
+    """Whether trying each place that is written by itself finds the worst outcome.
+
+    The pieces of a sum of the largest, and of maxima within a maximum, are not written:
+    they are sums of what is.
+    """
+    if row.linear is not None or len(row.terms) > 1:
+        return False
+    bodies = [part.body for part in parts if part.bent]
+    written = not any(isinstance(body, cp.sum_largest) for body in bodies)
+    written &= all(reader.is_linear(arg) for body in bodies for arg in body.args)
+    return all(
+        written if term.is_largest else len(term.places) == 1 for term in row.terms
+    )
 
 
 def _curve(part: Summand, frame: Frame) -> BentTerm:
