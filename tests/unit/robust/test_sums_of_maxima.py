@@ -406,3 +406,17 @@ def test_a_single_maximum_of_sums_is_judged_at_its_worst_outcome(form):
     problem = sl.RobustProblem(cp.Minimize(cp.sum(x)), bounds, {y: ball})
     (violation,) = problem.audit({"x": np.zeros(3)}).violations[:1]
     assert violation == pytest.approx(np.sqrt(entries) - 1.2, rel=1e-6)
+
+
+def test_a_sum_beside_a_concave_function_is_judged_at_its_worst_outcome():
+    """Both are worst at once, as their outcomes are in sets of their own."""
+    y, x = sl.Uncertain(2, name="y"), cp.Variable(2, name="x")
+    e = sl.Uncertain(2, name="e", nonneg=True)
+    sets = {y: Ellipsoid(np.zeros(2), np.ones(2), 1.0), e: Box([1.0, 0.0], [4.0, 2.0])}
+    cost = cp.sqrt(e[0]) - e[1] * x[0] + cp.sum(cp.pos(y - x))
+    solved = sl.RobustProblem(cp.Minimize(cost), [x == 0], sets).solve()
+    assert solved.status == "optimal"
+    assert solved.objective == pytest.approx(2 + np.sqrt(2), rel=1e-6)
+    problem = sl.RobustProblem(cp.Minimize(cp.sum(x)), [cost <= 3.2, x >= -5], sets)
+    (violation,) = problem.audit({"x": np.zeros(2)}).violations[:1]
+    assert violation == pytest.approx(2 + np.sqrt(2) - 3.2, rel=1e-6)
