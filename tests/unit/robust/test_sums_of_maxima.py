@@ -420,3 +420,21 @@ def test_a_sum_beside_a_concave_function_is_judged_at_its_worst_outcome():
     problem = sl.RobustProblem(cp.Minimize(cp.sum(x)), [cost <= 3.2, x >= -5], sets)
     (violation,) = problem.audit({"x": np.zeros(2)}).violations[:1]
     assert violation == pytest.approx(2 + np.sqrt(2) - 3.2, rel=1e-6)
+
+
+def test_intervals_move_independently_however_many_there_are():
+    """Quantile sets are boxes: 5 (upper - q) = q - lower, entry by entry."""
+    n = 24
+    lower = np.linspace(1.0, 4.0, n)
+    upper = lower + np.linspace(0.5, 2.0, n)
+    sets = sl.LossSet(lambda X: (X + lower, X + upper), loss="interval")
+    rows = np.random.default_rng(0).normal(size=(40, 1))
+    sets.calibrate(rows, rows + lower - 0.25 * np.abs(rows), alpha=0.2)
+    y, x = sl.Uncertain(n, name="y"), cp.Variable(n, name="x")
+    cost = cp.sum(5 * cp.pos(y - x) + cp.pos(x - y))
+    problem = sl.RobustProblem(cp.Minimize(cost), [], {y: sets})
+    X = np.array([[0.0], [3.0]])
+    decisions = problem.compile().decide(X)
+    assert (decisions.status == "optimal").all()
+    wanted = 5 / 6 * np.sum(upper - lower + 2 * sets.budget_)
+    assert decisions.objective == pytest.approx(np.full(2, wanted), rel=1e-6)
