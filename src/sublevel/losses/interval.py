@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, require_positive
+from ..conic.program import Indices
 from ..epigraph import Epigraph, magnitude
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall
@@ -66,6 +67,10 @@ class Interval(WeightedLoss):
         super().__post_init__()
         if self.unit is not None:
             require_positive("Interval", unit=self.unit)
+
+    def block_numbers(self, dim: int) -> Indices:
+        """Every component moves alone, between its own ends."""
+        return np.arange(dim)
 
     @property
     def closed_form(self) -> bool:

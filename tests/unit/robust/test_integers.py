@@ -14,6 +14,7 @@ from sublevel.conic.substitution import substituted_problem
 from sublevel.errors import InvalidParameter
 from sublevel.robust import Integers, RobustProblem, Uncertain
 from sublevel.robust.solve.cuts.live_highs import LiveHighs
+from sublevel.robust.solve.mixed.memory import Memory
 from sublevel.robust.solve.mixed.split_cone import largest_diagonal, split_cone
 from sublevel.robust.solve.mixed.steps import Steps
 
@@ -416,3 +417,11 @@ def test_limits_that_cannot_be_handed_over_are_refused():
     problem, *_ = knapsack(1, 8)
     with pytest.raises(InvalidParameter, match=r"time_limit=.*SCIPY"):
         problem.solve(engine=Integers(time_limit=5.0), solver="SCIPY")
+
+
+def test_directions_of_cones_of_other_sizes_are_kept_side_by_side():
+    memory = Memory()
+    memory.keep_tangent(0, np.array([0.6, 0.8]))
+    memory.keep_tangent(0, np.array([0.6, 0.0, 0.8]))
+    memory.keep_tangent(0, np.array([0.6, 0.8]))
+    assert [len(kept) for kept in memory.tangents[0]] == [2, 3]

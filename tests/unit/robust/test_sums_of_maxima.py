@@ -380,3 +380,61 @@ def test_where_the_end_of_a_half_open_box_hurts_there_is_no_decision():
     problem = sl.RobustProblem(cp.Minimize(Y @ X), [cp.sum(X) == 1], {Y: open_box})
     assert problem.solve().status == "infeasible"
     assert not problem.audit({"x": [2.0, -1.0]}).passed
+
+
+# -- one maximum, whose pieces are sums of what is written ---------------------------
+
+ALONE = {
+    "sum of the largest": lambda z: cp.sum_largest(z, 2),
+    "a sum within a maximum": lambda z: cp.maximum(cp.sum(cp.pos(z)), 0.5),
+    "absolute values within": lambda z: cp.maximum(cp.norm1(z[:2]), z[2]),
+    "a sum within an absolute value": lambda z: cp.abs(cp.sum(cp.pos(z))),
+}
+
+
+@pytest.mark.parametrize("form", ALONE)
+def test_a_single_maximum_of_sums_is_judged_at_its_worst_outcome(form):
+    """Its worst outcome answers to no entry of the ball alone, but to a sum of them."""
+    function, entries = ALONE[form], 3.0 if "a sum within" in form else 2.0
+    y, x = sl.Uncertain(3, name="y"), cp.Variable(3, name="x")
+    ball = Ellipsoid(np.zeros(3), np.ones(3), 1.0)
+    goal = cp.Minimize(function(y - x))
+    solved = sl.RobustProblem(goal, [x == 0], {y: ball}).solve()
+    assert solved.status == "optimal"
+    assert solved.objective == pytest.approx(np.sqrt(entries), rel=1e-6)
+    bounds = [function(y - x) <= 1.2, x >= -5]
+    problem = sl.RobustProblem(cp.Minimize(cp.sum(x)), bounds, {y: ball})
+    (violation,) = problem.audit({"x": np.zeros(3)}).violations[:1]
+    assert violation == pytest.approx(np.sqrt(entries) - 1.2, rel=1e-6)
+
+
+def test_a_sum_beside_a_concave_function_is_judged_at_its_worst_outcome():
+    """Both are worst at once, as their outcomes are in sets of their own."""
+    y, x = sl.Uncertain(2, name="y"), cp.Variable(2, name="x")
+    e = sl.Uncertain(2, name="e", nonneg=True)
+    sets = {y: Ellipsoid(np.zeros(2), np.ones(2), 1.0), e: Box([1.0, 0.0], [4.0, 2.0])}
+    cost = cp.sqrt(e[0]) - e[1] * x[0] + cp.sum(cp.pos(y - x))
+    solved = sl.RobustProblem(cp.Minimize(cost), [x == 0], sets).solve()
+    assert solved.status == "optimal"
+    assert solved.objective == pytest.approx(2 + np.sqrt(2), rel=1e-6)
+    problem = sl.RobustProblem(cp.Minimize(cp.sum(x)), [cost <= 3.2, x >= -5], sets)
+    (violation,) = problem.audit({"x": np.zeros(2)}).violations[:1]
+    assert violation == pytest.approx(2 + np.sqrt(2) - 3.2, rel=1e-6)
+
+
+def test_intervals_move_independently_however_many_there_are():
+    """Quantile sets are boxes: 5 (upper - q) = q - lower, entry by entry."""
+    n = 24
+    lower = np.linspace(1.0, 4.0, n)
+    upper = lower + np.linspace(0.5, 2.0, n)
+    sets = sl.LossSet(lambda X: (X + lower, X + upper), loss="interval")
+    rows = np.random.default_rng(0).normal(size=(40, 1))
+    sets.calibrate(rows, rows + lower - 0.25 * np.abs(rows), alpha=0.2)
+    y, x = sl.Uncertain(n, name="y"), cp.Variable(n, name="x")
+    cost = cp.sum(5 * cp.pos(y - x) + cp.pos(x - y))
+    problem = sl.RobustProblem(cp.Minimize(cost), [], {y: sets})
+    X = np.array([[0.0], [3.0]])
+    decisions = problem.compile().decide(X)
+    assert (decisions.status == "optimal").all()
+    wanted = 5 / 6 * np.sum(upper - lower + 2 * sets.budget_)
+    assert decisions.objective == pytest.approx(np.full(2, wanted), rel=1e-6)

@@ -16,6 +16,7 @@ from ..model.collinear import merged
 from ..model.nature import Nature
 from ..model.summands import Summand, Summands, total
 from ..model.variable_bounds import declared_sign
+from .concave import ConcavePart
 from .places import Place, affine_parts, places_of, value_at
 from .reading import CLOSE, Frame, read
 from .tape import Leaves
@@ -50,24 +51,19 @@ class SumRow:
     Attributes
     ----------
     linear : the part that is linear in the outcome, or None
-    terms : the others
+    terms : the parts that are convex in it
+    concave : the part that is concave, with what is linear in the same keys; or None
     """
 
     linear: Place | None
     terms: tuple[BentTerm, ...]
+    concave: ConcavePart | None = None
 
     @property
     def places(self) -> tuple[Place, ...]:
         """All of them."""
         own = () if self.linear is None else (self.linear,)
         return own + tuple(place for term in self.terms for place in term.places)
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether trying each place by itself finds the worst outcome."""
-        if self.linear is not None or len(self.terms) > 1:
-            return False
-        return all(term.is_largest or len(term.places) == 1 for term in self.terms)
 
 
 def entries_of(place: Place) -> list[tuple[int, int]]:
@@ -77,32 +73,79 @@ def entries_of(place: Place) -> list[tuple[int, int]]:
 
 def sum_rows(moving: cp.Expression, frame: Frame) -> tuple[SumRow, ...]:
     """The rows of an expression as sums; () where each can do without, or where some
-    row is no sum of convex functions of the outcome.
+    row is no sum of convex functions of the outcome, and of a concave one.
     """
-    if not Nature(moving).is_convex:
+    if Nature(moving).is_concave:
         return ()
     reader = Summands()
-    rows = []
+    rows, alone = [], True
     for i in range(moving.size):
         parts = reader.of(moving, i)
         if parts is None:
             return ()
-        rows.append(_row(reader, parts, frame))
-    if all(row.is_alone for row in rows) or not _are_written(rows, moving, frame):
+        row = _row(reader, parts, frame)
+        if row is None:
+            return ()
+        rows.append(row)
+        alone &= _is_alone(reader, parts, row)
+    if alone or not _are_written(rows, moving, frame):
         return ()
     return tuple(rows)
 
 
-def _row(reader: Summands, parts: list[Summand], frame: Frame) -> SumRow:
-    even = [part.value for part in parts if not part.bent]
+def _row(reader: Summands, parts: list[Summand], frame: Frame) -> SumRow | None:
+    concave, rest = _taken_apart(parts, frame)
+    even = [part.value for part in rest if not part.bent]
     linear = places_of(total(even), frame)[0] if even else None
-    bent = [part for part in parts if part.bent]
+    bent = [part for part in rest if part.bent]
+    if not all(Nature(part.value).is_convex for part in bent):
+        return None
     pieces = [reader.pieces(part) for part in bent]
     largest = merged([each for each in pieces if each is not None])
     terms = [BentTerm(places_of(cp.hstack(each), frame), True) for each in largest]
     pairs = zip(bent, pieces, strict=True)
     terms += [_curve(part, frame) for part, each in pairs if each is None]
-    return SumRow(linear, tuple(terms))
+    return SumRow(linear, tuple(terms), concave)
+
+
+def _taken_apart(
+    parts: list[Summand], frame: Frame
+) -> tuple[ConcavePart | None, list[Summand]]:
+    """What bends the outcome downwards, with all that is linear in the same keys, and
+    the other parts.
+    """
+    views = [Nature(part.value) for part in parts]
+    bends = [
+        part.bent and view.is_concave and not view.is_convex
+        for part, view in zip(parts, views, strict=True)
+    ]
+    seen = [{frame.outcomes[number][1] for number in view.outcomes} for view in views]
+    keys = {key for own, down in zip(seen, bends, strict=True) if down for key in own}
+    inside = [
+        down or (not part.bent and bool(keys & own))
+        for part, down, own in zip(parts, bends, seen, strict=True)
+    ]
+    taken = [part.value for part, within in zip(parts, inside, strict=True) if within]
+    rest = [part for part, within in zip(parts, inside, strict=True) if not within]
+    return ConcavePart(Nature(total(taken)), frame) if taken else None, rest
+
+
+def _is_alone(reader: Summands, parts: list[Summand], row: SumRow) -> bool:
+    """Whether trying each place that is written by itself finds the worst outcome.
+
+    The pieces of a sum of the largest, and of maxima within a maximum, are not written:
+    they are sums of what is.
+    """
+    if row.concave is not None and row.terms:
+        return False
+    if row.linear is not None or len(row.terms) > 1:
+        return False
+    bodies = [part.body for part in parts if part.bent]
+    written = not any(isinstance(body, cp.sum_largest) for body in bodies)
+    written &= all(reader.is_linear(arg) for body in bodies for arg in body.args)
+    return all(
+        written if term.is_largest else len(term.places) == 1 for term in row.terms
+    )
 
 
 def _curve(part: Summand, frame: Frame) -> BentTerm:
@@ -118,7 +161,7 @@ def _are_written(rows: list[SumRow], moving: cp.Expression, frame: Frame) -> boo
     wanted = tape.rows(leaves)
     size = tape.gross(leaves, np.zeros(leaves.values.shape))
     for r, row in enumerate(rows):
-        if not all(term.is_largest for term in row.terms):
+        if row.concave or not all(term.is_largest for term in row.terms):
             continue
         value = sum_at(row, leaves)
         if not (np.abs(value - wanted[:, r]) <= CLOSE * size[:, r]).all():

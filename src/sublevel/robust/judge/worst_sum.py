@@ -20,7 +20,7 @@ from ...checks import Array
 from ...conic.program import Indices
 from .branching import largest_sum, steepest
 from .places import Place
-from .set_oracles import SetOracle
+from .set_oracles import FixedOracle, SetOracle
 from .sum_rows import BentTerm, SumRow, entries_of
 
 #: Most combinations of ends, or of pieces, that are tried one by one.
@@ -82,7 +82,23 @@ class WorstSum:
             if candidates is None:
                 return None
             joint = self._best(joint, candidates)
-        return joint
+        return self._bent_down(groups, joint)
+
+    def _bent_down(self, groups: list[Group], joint: Joint) -> Joint | None:
+        """The joint outcome, with the keys of the concave part worst for that."""
+        part = self._row.concave
+        if part is None:
+            return joint
+        if any(key in part.keys for group in groups for key, _ in group.entries):
+            return None
+        worst = part.worst(self._held.values, self._held.ordinary, self._oracles)
+        if not worst and not all(self._is_single(key) for key in part.keys):
+            return None
+        return self._best(joint, [joint | changed for changed in worst])
+
+    def _is_single(self, key: int) -> bool:
+        oracle = self._oracles[key]
+        return isinstance(oracle, FixedOracle) and oracle.listed(1) is not None
 
     def _start(self) -> Joint:
         """An outcome that is worst for the linear part."""

@@ -39,7 +39,9 @@ class Memory:
     def keep_tangent(self, cone: int, direction: Array) -> None:
         """A direction in which a tangent was of use."""
         kept = self.tangents.setdefault(cone, deque(maxlen=MOST_TANGENTS))
-        if not any(np.allclose(direction, other, atol=1e-3) for other in kept):
+        # The same cone may have fewer entries at another context, where some are zero.
+        same = [other for other in kept if len(other) == len(direction)]
+        if not any(np.allclose(direction, other, atol=1e-3) for other in same):
             kept.append(direction)
 
     def keep_order(self, cone: int, order: Indices) -> None:
