@@ -164,7 +164,10 @@ class OuterApproximation:
             self._master.start_from(self._best.whole)
         status = self._master.run(self._left)
         if status == cp.INFEASIBLE:
-            return "optimal" if self._best is not None else status
+            if self._best is None:
+                return status
+            # There is a solution, so cuts have lost digits: it is not called the best.
+            return "optimal" if self._closed() else "out_of_rounds"
         if status == cp.UNBOUNDED:
             raise SolverFailed("The polyhedron around the cones is unbounded.")
         self._bound = max(self._bound, self._master.bound)
@@ -179,8 +182,8 @@ class OuterApproximation:
                 raise SolverFailed("HIGHS does not keep the cuts it was given.")
             return None
         # The polyhedron's solution keeps every cone: there is none better.
-        if self._best is None:
-            master = self._master
+        master = self._master
+        if self._best is None or master.value < self._best.value:
             self._best = Candidate(master.whole, master.x, master.value)
         return "optimal"
 
