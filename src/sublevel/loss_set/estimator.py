@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
 from .. import guarantees, losses
@@ -293,6 +294,13 @@ class LossSet(ModelWrapper):
         if not self.is_calibrated:
             return str(super().__repr__(N_CHAR_MAX))
         return f"LossSet({', '.join(f'{n} {v}' for n, v in self._facts())})"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What notebooks ask for; releases of scikit-learn fill it differently."""
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._html_repr()
+        return bundle
 
     def _html_repr(self) -> str:
         """What scikit-learn shows of an estimator in a notebook."""

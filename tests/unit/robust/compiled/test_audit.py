@@ -120,6 +120,7 @@ def test_wrong_arrays_never_pass(where, slot):
     wrong = replace(compiled.program, **{where: sp.csr_array(table)})
     prepared = policy._engine._compiled[0]
     policy._engine._compiled = prepared, replace(compiled, program=wrong)
+    policy._engine._task = None
     assert (policy.decide(X).status == "audit_failed").all()
 
 
