@@ -112,10 +112,10 @@ class Interval(WeightedLoss):
         self, prediction: Forecast, outcome: cp.Expression, excess: float
     ) -> cp.Expression:
         """Largest distance from the least interval, in units of excess times weight."""
-        middle = location_of(prediction)
+        least, middle = self._least_reach(prediction), location_of(prediction)
         width = excess * self._weights(middle)
-        distance = cp.abs(cp.multiply(1 / width, outcome - middle))
-        return cp.max(distance - self._least_reach(prediction) / width)
+        outside = cp.abs(cp.multiply(1 / width, outcome - middle)) - least / width
+        return cp.max(outside)
 
     def floor(self, prediction: Forecast) -> Array:
         """Minus the least half-width, in units of the weights: the loss there."""

@@ -33,11 +33,11 @@ def calibrate_episodes(
     delta: float | None = None,
     guarantee: str | Guarantee = "marginal",
     method: str = "envelope",
-    n_jobs: int | None = None,
-    progress: bool = False,
-    resume: str | PathLike[str] | None = None,
     max_calls: int | None = None,
     max_seconds: float | None = None,
+    resume: str | PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> Rule:
     """The smallest level at which any violation in an episode has probability <= alpha.
 

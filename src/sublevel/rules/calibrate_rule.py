@@ -129,17 +129,8 @@ def calibrate_rule(
     """
     owner = "calibrate_rule"
     has_fallback = fallback is not None
-    request = read_request(
-        owner,
-        alpha,
-        guarantee,
-        delta,
-        method,
-        levels,
-        given_decided,
-        has_fallback,
-        RULES,
-    )
+    asked = (alpha, guarantee, delta, method, levels, given_decided)
+    request = read_request(owner, *asked, has_fallback, RULES)
     require_functions(owner, decide=decide, violates=violates)
     require_bool(owner, maximise=maximise)
     if cost is not None:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -93,6 +93,11 @@ class RulePoints:
     workers: int | None = None
     bar: Bar | None = None
 
+    #: Nothing is assumed of the rule.
+    has_sets: ClassVar[bool] = False
+    #: A level at a time: there are enough points to share the work.
+    wave: ClassVar[int] = 1
+
     @property
     def scores(self) -> Array:
         """Nothing is known to be safe: inf, shape (N,)."""
@@ -107,16 +112,6 @@ class RulePoints:
     def has_fallback(self) -> bool:
         """Whether something is done where there is no decision."""
         return self.behaviour.has_fallback
-
-    @property
-    def has_sets(self) -> bool:
-        """Nothing is assumed of the rule."""
-        return False
-
-    @property
-    def wave(self) -> int:
-        """A level at a time: there are enough points to share the work."""
-        return 1
 
     def search(self) -> Search:
         """A search among the levels."""
