@@ -131,6 +131,8 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
 
 @pytest.mark.parametrize("problem", ["newsvendor", "portfolio"])
 def test_a_demonstration_of_one_problem(problem, tmp_path, monkeypatch):
+    if problem == "portfolio":
+        pytest.importorskip("torch", reason="the portfolio's networks are torch's")
     small = replace(problem_models.model_of(problem), test=40)
     monkeypatch.setattr("reproduction.demo.problem.model_of", lambda name: small)
     monkeypatch.setitem(EXTENTS, "quick", SMALL)

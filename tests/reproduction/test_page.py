@@ -93,6 +93,7 @@ def demonstration(browser, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
+    pytest.importorskip("torch", reason="the portfolio's networks are torch's")
     cells = [
         Cell(EXPERIMENTS["newsvendor"].settings[3], (0, 1), SMALL),
         Cell(EXPERIMENTS["portfolio"].settings[2], (0, 1), SMALL),

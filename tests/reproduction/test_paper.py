@@ -21,6 +21,7 @@ SMALL = Extent("quick", seeds=2, calibration=120, population=60)
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
+    pytest.importorskip("torch", reason="the portfolio's networks are torch's")
     cells = [
         Cell(EXPERIMENTS["newsvendor"].settings[3], (0, 1), SMALL),
         Cell(EXPERIMENTS["portfolio"].settings[2], (0, 1), SMALL),
