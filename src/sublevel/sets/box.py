@@ -20,6 +20,10 @@ from ..errors import InvalidParameter, Unbounded
 from .base import UncertaintySet
 
 
+#: Relative size of what rounding does to an end.
+ROUNDING = 1e-12
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Box(UncertaintySet):
     """Outcomes between two bounds, component by component.
@@ -91,7 +95,11 @@ class Box(UncertaintySet):
         return np.where(size > 0, size, 1.0)
 
     def membership(self, outcomes: Array, tol: float) -> BoolArray:
-        slack = tol * self._size
+        # By the width, wherever the box lies: far from zero the size of its ends would
+        # let outcomes in that are well outside. Rounding is of that size all the same.
+        width = self.upper - self.lower
+        width = np.where(np.isfinite(width) & (width > 0), width, self._size)
+        slack = np.minimum(tol * width + ROUNDING * self._size, tol * self._size)
         inside = (outcomes >= self.lower - slack) & (outcomes <= self.upper + slack)
         return np.asarray(inside.all(axis=1))
 

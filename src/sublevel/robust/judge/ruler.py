@@ -48,6 +48,10 @@ ROUNDING = 1e-12
 #: in terms that cancel.
 NOTICED, LAST_DIGIT = 1e-6, 1e-14
 
+#: Share of its variable's largest entry that an entry next to nothing counts for, where
+#: the sizes of what a row adds up are asked for.
+NEXT_TO_NOTHING = 5e-3
+
 #: In the words of a certificate.
 IN_WORDS = (
     f"A violation is a miss beyond the audited slack by more than the resolution of "
@@ -334,9 +338,9 @@ class Ruler:
     def _gross(self, leaves: Leaves) -> Array:
         """Sizes of what all rows add up, the objective last: (n, rows).
 
-        Entries next to nothing count as some thousandths of their variable's largest.
+        Entries next to nothing count as a share of their variable's largest.
         """
-        floor = 5e-3 * self._largest(leaves.values)
+        floor = NEXT_TO_NOTHING * self._largest(leaves.values)
         tapes = [part.residual for part in (*self.uncertain, *self.certain)]
         return np.hstack(
             [tape.gross(leaves, floor, self.whole) for tape in [*tapes, self.objective]]
@@ -411,7 +415,7 @@ class Ruler:
                     np.full((len(at), oracle.dim), np.nan) for oracle in here.oracles
                 ]
                 leaves = _filled(here, [worst.get(k, y) for k, y in enumerate(none)])
-                floor = 5e-3 * self._largest(leaves.values)
+                floor = NEXT_TO_NOTHING * self._largest(leaves.values)
                 own = part.residual.gross(leaves, floor, self.whole)[:, row]
                 gross[which, start + row] = own
                 measured = _relative(value[at, start + row], part.piece(leaves, row))

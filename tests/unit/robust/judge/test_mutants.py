@@ -332,10 +332,6 @@ def opposed(outcome, opposite):
 @pytest.mark.parametrize("name", REGIONS)
 def test_outcomes_off_the_boundary_are_not_believed(monkeypatch, name, fault):
     region = REGIONS[name]
-    if name == "narrow box far away" and fault is outwards:
-        pytest.skip(
-            "within the rounding of the set's own membership, and on the safe side"
-        )
     kind, right = type(region), type(region).maximiser
     directions = np.array([[1.0, 0.3], [-0.5, 1.0], [1e-7, -1e-7], [2e6, 1e6]])
     oracle = set_oracles.FixedOracle(region)
