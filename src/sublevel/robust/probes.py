@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..checks import Array
 from ..conic.program import Indices
+from ..deferred import sp
 from ..loss_set.batch import Batch
 from ..loss_set.source import SetSource
 from ..predictions import (
