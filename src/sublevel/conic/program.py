@@ -175,6 +175,22 @@ class Moving:
 
     columns: Indices
     blocks: dict[str, tuple[Table, Indices, SparseTable]]
+    _kept: list[tuple[Array, dict[str, Array]]] = field(
+        default_factory=list, repr=False, compare=False
+    )
+
+    def bases(self, fixed: Array) -> dict[str, Array]:
+        """What the other slots make of each block: the same arrays again, not to be
+        written to, as long as these slots stay what they are.
+        """
+        for before, bases in self._kept:
+            if np.array_equal(before, fixed):
+                return bases
+        bases = {k: np.asarray(table @ fixed) for k, (table, *_) in self.blocks.items()}
+        for base in bases.values():
+            base.setflags(write=False)
+        self._kept[:] = [(fixed, bases)]
+        return bases
 
 
 @dataclass(frozen=True)
@@ -200,7 +216,8 @@ class Varying:
 
     def rows(self) -> Array:
         """All entries at all contexts, shape (n, entries)."""
-        whole = np.tile(self.base, (len(self.values), 1))
+        whole = np.empty((len(self.values), len(self.base)))
+        whole[:] = self.base
         whole[:, self.where] = self.values
         return whole
 
@@ -295,8 +312,9 @@ def fill(
     fixed = fixed.copy()
     fixed[moving.columns] = 0.0
     blocks = {}
-    for name, (table, where, part) in moving.blocks.items():
-        base = np.asarray(table @ fixed)
+    bases = moving.bases(fixed)
+    for name, (_, where, part) in moving.blocks.items():
+        base = bases[name]
         # One sparse product for all contexts.
         values = base[where] + np.asarray((part @ theta.T).T)
         blocks[name] = Varying(base, where, np.ascontiguousarray(values))

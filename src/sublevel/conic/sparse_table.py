@@ -9,6 +9,7 @@ by both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class SparseTable:
         """The same as a matrix of scipy's."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
-    @property
+    @cached_property
     def rows(self) -> Indices:
         """Row of each entry."""
         return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
