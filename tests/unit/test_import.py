@@ -1,4 +1,4 @@
-"""What is loaded, and when: `import sublevel` next to nothing, a saved policy little."""
+"""What is loaded, and when: with `import sublevel` nothing, with a policy little."""
 
 import json
 import subprocess
