@@ -25,9 +25,9 @@ def _model():
 
 
 def _solved(model):
-    from rsome import clp_solver, eco_solver  # noqa: F401
+    from rsome import eco_solver
 
-    model.solve(eco_solver, display=False)
+    model.solve(eco_solver, display=False, params={"verbose": False})
     return model.get()
 
 

@@ -319,9 +319,11 @@ def _by_cuts(loss, region, blocks, protected):
             LinearConstraint(shares, 1, 1),
             LinearConstraint(costs[None], -np.inf, region.budget),
         ]
-        whole = milp(-left, integrality=np.ones(len(loss)), constraints=limits)
+        exactly = {"mip_rel_gap": 0.0}
+        integers = np.ones(len(loss))
+        whole = milp(-left, integrality=integers, constraints=limits, options=exactly)
         cuts.append(np.round(whole.x))
         values.append(left @ cuts[-1])
-        if min(values) - bound <= 1e-9 * max(1.0, abs(bound)):
+        if len(cuts) > 1 and min(values) - bound <= 1e-9 * max(1.0, abs(bound)):
             return min(values)
     raise RuntimeError("500 rounds of cuts")

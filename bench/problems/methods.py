@@ -58,11 +58,12 @@ class ByOther:
     """Another package, where it is installed and can pose the problem."""
 
     name: str
-    package: str
+    packages: tuple[str, ...]
     pose: Callable
 
     def prepare(self, case):
-        return None if find_spec(self.package) is None else self.pose(case)
+        there = all(find_spec(package) is not None for package in self.packages)
+        return self.pose(case) if there else None
 
 
 METHODS = (
@@ -71,7 +72,7 @@ METHODS = (
     Ours("ours, one by one", {"solver": sl.robust.Clarabel()}),
     Resolved("CVXPY DPP", "CLARABEL"),
     Resolved("moreau", "MOREAU"),
-    ByOther("RSOME", "rsome", by_rsome.prepare),
+    ByOther("RSOME", ("rsome", "ecos"), by_rsome.prepare),
 )
 
 
