@@ -45,6 +45,9 @@ from .contexts import Contexts, ContextSets, contexts_to_decide, require_compile
 from .deciding import Sets, decide_chunks, decide_each, require_chunk
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
+from .explaining.background import PolicyBackground
+from .explaining.of_policy import looked_at
+from .explaining.policy_explanation import PolicyExplanation
 from .fallback import as_fallback, exceptions, fall_back
 from .files.layout import to_layout
 from .files.policy_file import write_file
@@ -78,6 +81,7 @@ class Settled:
     certificate : what is promised of decisions
     recognition : what decisions depended on; None where nothing is promised
     marks : for each key marks of the rows that were used
+    scores : losses of the outcomes that were used; None where several sets have them
     """
 
     keys: tuple[UncertainKey, ...]
@@ -86,6 +90,7 @@ class Settled:
     certificate: Certificate
     recognition: Recognition | None = None
     marks: Sequence[Hashes | None] = ()
+    scores: Array | None = None
 
 
 class Policy:
@@ -232,7 +237,12 @@ class Policy:
             index,
             tuple(k.name for k in self._keys if _is_own_oracle(k)),
             scenarios,
+            PolicyBackground(copy.copy(self), sets, self._scores()),
         )
+
+    def _scores(self) -> Array | None:
+        """Losses of the calibration's outcomes, where there is one set only."""
+        return None if self._settled is None else self._settled.scores
 
     def decide_sets(
         self,
@@ -534,6 +544,7 @@ class Policy:
             certificate,
             recognise(*self._rule(), X),
             fold_marks(self.problem.keys, X, Y, "Policy.calibrate"),
+            points.scores if len(budgets) == 1 else None,
         )
 
     def _settling(self, settled: Settled) -> Policy:
@@ -600,6 +611,51 @@ class Policy:
         n_jobs : workers for the solves
         """
         return certify(self, X, Y, alpha, delta, n_jobs)
+
+    def explain(
+        self,
+        X: Table | None = None,
+        Y: Outcome | None = None,
+        n_jobs: int | None = None,
+    ) -> PolicyExplanation:
+        """How the policy decides, what it promises, and what more would buy.
+
+        A description, not a promise: any contexts with outcomes will do, those of the
+        calibration among them.
+
+        Parameters
+        ----------
+        X, Y : contexts and outcomes, optional
+            With them: which constraints bind, how many outcomes the sets hold, and
+            what half or twice the alpha, or endless data, would make of the worst case
+            on average.
+        n_jobs : workers for the solves
+        """
+        sense = self.problem.prepared().model.sense
+        looked = None
+        if X is not None and Y is not None:
+            points = self._points(X, Y, "Policy.explain", self._fallback, n_jobs)
+            settled = self._settled
+            alpha = None if settled is None else settled.certificate.alpha
+            level = None if settled is None else settled.certificate.budget
+            looked = looked_at(self, points, alpha, level)
+        return PolicyExplanation(self._how(), self._promised(), sense, looked)
+
+    def _how(self) -> tuple[str, ...]:
+        """How contexts are decided, a sentence each."""
+        if self.one_by_one is None:
+            return ("Contexts share one compiled program, and are decided in chunks.",)
+        return (f"Contexts are decided one by one, as {self.one_by_one}.",)
+
+    def _promised(self) -> str:
+        if self._settled is not None:
+            budgets = np.atleast_1d(self.budget_).tolist()
+            shown = ", ".join(f"{budget:.4g}" for budget in budgets)
+            return f"Promise: {in_short(self.certificate_)}; budget {shown}."
+        promise = promise_of(self._keys)
+        if promise is None:
+            return "Nothing is promised: call Policy.calibrate(X, Y, alpha)."
+        return f"Of the sets is promised: {in_short(promise)}; of decisions no more."
 
     def refuse_calibration_rows(self, X: Table, Y: Outcome, owner: str) -> None:
         """Raise InvalidParameter if these rows chose the policy's own budget."""
