@@ -144,6 +144,6 @@ realised = [y[chosen].sum() for (chosen, _), y in zip(simple, Y[test], strict=Tr
 missed = np.mean([violates(s, y) for s, y in zip(simple, Y[test], strict=True)])
 print(
     f"Share {0.1 * rule.level_:.1%} of the price: "
-    f"{np.mean([c for _, c in simple]):.1f} certified, {np.mean(realised):.1f} realised, "
-    f"missed in {missed:.0%} of weeks."
+    f"{np.mean([c for _, c in simple]):.1f} certified, "
+    f"{np.mean(realised):.1f} realised, missed in {missed:.0%} of weeks."
 )
