@@ -20,7 +20,8 @@ from ..errors import InvalidParameter
 from ..predictions import Table, count_rows, require_aligned, take_rows
 from .fold import Fold
 from .folds import Folds
-from .times import UNITS, column_of, label_units, read_times
+from .labels import column_of, number_labels
+from .times import UNITS, label_units, read_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,31 +166,16 @@ def _units(
     return Units(numbered, len(first), by_time)
 
 
-def _read_groups(X: Any, groups: Any, size: int, unit: str) -> npt.NDArray[Any]:
+def _read_groups(X: Any, groups: Any, size: int, unit: str) -> Rows:
     """The group of each row, as whole numbers."""
-    import pandas as pd
-
     if unit != "rows":
         raise InvalidParameter(
             f"split(groups=...) says what is kept whole, and must not come with "
             f"unit={unit!r}. Leave one of them out."
         )
-    labels = (
-        column_of(_OWNER, "groups", X, groups) if isinstance(groups, str) else groups
-    )
-    values = pd.Index(labels) if np.ndim(labels) == 1 else None
-    if values is None or len(values) != size:
-        raise InvalidParameter(
-            f"split(groups=...) must have one label for each of the {size} rows, got "
-            f"{briefly(labels)}."
-        )
-    codes = pd.factorize(values)[0]
-    if (codes < 0).any():
-        raise InvalidParameter(
-            "split(groups=...) must have a label for each row, got none at row "
-            f"{int(np.flatnonzero(codes < 0)[0])}."
-        )
-    return np.asarray(codes)
+    if isinstance(groups, str):
+        groups = column_of(_OWNER, "groups", X, groups)
+    return number_labels(_OWNER, "groups", groups, size)
 
 
 def _read_gap(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..checks import briefly, require_choice
 from ..errors import InvalidParameter
 from ..predictions import count_rows, index_of
+from .labels import column_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,17 +76,6 @@ def read_times(owner: str, X: object, times: Any = None) -> pd.DatetimeIndex | N
             f"{missing.size - 1} others. Leave out rows without a time."
         )
     return given
-
-
-def column_of(owner: str, argument: str, X: Any, name: str) -> Any:
-    """A column of a table, by name."""
-    columns = () if index_of(X) is None or np.ndim(X) != 2 else tuple(X.columns)
-    if name not in columns:
-        raise InvalidParameter(
-            f"{owner}({argument}={name!r}) must be a column of X, got columns "
-            f"{briefly(list(columns))}. Give the values themselves."
-        )
-    return X[name]
 
 
 def _as_times(owner: str, times: Any) -> pd.DatetimeIndex:

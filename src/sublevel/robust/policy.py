@@ -31,6 +31,7 @@ from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate, Guarantee
+from ..guarantees.in_time import with_times
 from ..loss_set.marks import Hashes, count_seen
 from ..losses import Loss
 from ..predictions import Table, index_of
@@ -504,6 +505,7 @@ class Policy:
     ) -> Settled:
         """The sets at calibrated levels, under a certificate."""
         certificate = with_sentence(calibration.certificate, IN_WORDS)
+        certificate = with_times(certificate, X)
         prepared = self.problem.prepared()
         broken = exceptions(
             prepared.ruler,
