@@ -64,7 +64,7 @@ def draw(rng, days, hours=24):
 
 def test_hours_that_go_together():
     """Nine days: hours calibrated as rows violate too often, days do not."""
-    rng, runs, alpha = np.random.default_rng(1), 1200, 0.1
+    rng, runs, alpha = np.random.default_rng(1), 1000, 0.15
     rates = {"rows": [], "share": [], "any": []}
     X = column([24] * 9)
     for _ in range(runs):
