@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from math import isinf
@@ -31,6 +31,7 @@ from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate, Guarantee
+from ..guarantees.in_time import with_times
 from ..loss_set.marks import Hashes, count_seen
 from ..losses import Loss
 from ..predictions import Table, index_of
@@ -162,6 +163,11 @@ class Policy:
     def keys(self) -> tuple[UncertainKey, ...]:
         """The uncertain keys, with the sources the policy decides by."""
         return self._keys
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether something is done where there is no robust decision."""
+        return self._fallback is not None
 
     # -- deciding -------------------------------------------------------------------
 
@@ -399,6 +405,7 @@ class Policy:
         Y: Outcome,
         grid: npt.ArrayLike | None = None,
         n_jobs: int | None = None,
+        floor: float | Callable[[Array], float] = -np.inf,
     ) -> Array:
         """The least budget from which on decisions keep their word, shape (n,).
 
@@ -406,13 +413,29 @@ class Policy:
         once its outcome is known. A fixed function of context and outcome: scores that
         any of `sl.guarantees` can calibrate. In units of `calibrate`'s grid; inf where
         the policy's fallback may violate at any budget.
+
+        Parameters
+        ----------
+        X, Y, grid, n_jobs : as for `calibrate`
+        floor : float, or a function of the scores so far, optional
+            No level below it is looked at, which saves solves. Scores that would be
+            lower are then too high, which errs on the safe side.
         """
         owner = "Policy.envelope_scores"
         points = self._points(X, Y, owner, self._fallback, n_jobs)
         search = points.search(grid, owner)
-        return search.envelope(lambda envelope, floor: bool((envelope > floor).all()))
 
-    def at(self, budget: float | Mapping[str, float]) -> Policy:
+        def enough(envelope: Array, level: float) -> bool:
+            lowest = floor(envelope) if callable(floor) else floor
+            return level <= lowest or bool((envelope > level).all())
+
+        return search.envelope(enough)
+
+    def at(
+        self,
+        budget: float | Mapping[str, float],
+        certificate: Certificate | None = None,
+    ) -> Policy:
         """The same policy at a given budget; nothing is promised of its decisions.
 
         Parameters
@@ -420,11 +443,19 @@ class Policy:
         budget : float, or dict by name where several parameters have LossSets
             inf asks for decisions that cannot violate, of which there are none but
             the fallback's; the least loss and below for no protection.
+        certificate : Certificate, optional
+            What is promised all the same, by whoever chose the budget. It is void, as
+            that of `calibrate`, if the rule is not the one the policy was calibrated
+            with.
         """
         given = self.problem.keys
         names = [key.name for key in given if key.predicted is not None]
         budgets = _budgets(budget, names)
-        certificate = given_certificate(tuple(budgets.values()))
+        recognition = None
+        if certificate is None:
+            certificate = given_certificate(tuple(budgets.values()))
+        elif self._settled is not None:
+            recognition = self._settled.recognition
         keys = []
         for key in given:
             source = key.predicted
@@ -434,7 +465,9 @@ class Policy:
             level = Calibration(budgets[key.name], certificate)
             keys.append(key.with_source(AtLevel(source, 1.0, level, certificate)))
         every = tuple(budgets[name] for name in names)
-        return self._settling(Settled(tuple(keys), every, self._fallback, certificate))
+        return self._settling(
+            Settled(tuple(keys), every, self._fallback, certificate, recognition)
+        )
 
     def as_rule(self) -> tuple[Decide, Violates]:
         """The policy as two functions, those that `sl.calibrate_rule` calls.
@@ -514,6 +547,7 @@ class Policy:
     ) -> Settled:
         """The sets at calibrated levels, under a certificate."""
         certificate = with_sentence(calibration.certificate, IN_WORDS)
+        certificate = with_times(certificate, X)
         prepared = self.problem.prepared()
         broken = exceptions(
             prepared.ruler,
