@@ -7,6 +7,8 @@
 | `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC  |
 | `plot_comparison`   | `comparison_table`  | regret and violations of policies       |
 | `frontier`          | `Policy.frontier`   | what each violation level costs         |
+| `plot_band`         | `Policy.band_`      | what may be promised at each level      |
+| `plot_groups`       | `by_group`          | violations in each group of contexts    |
 | `plot_findings`     | `sl.diagnose`       | evidence against strong assertions      |
 
 Every picture takes `ax=` and returns the Axes it drew on. Matplotlib is imported only
@@ -15,6 +17,7 @@ when a picture is drawn.
 
 from .comparison import comparison_table, plot_comparison
 from .findings import plot_findings
+from .groups import plot_groups
 from .outline import plot_set, set_table
 from .promises import (
     budget_curve,
@@ -22,7 +25,7 @@ from .promises import (
     calibration_curve,
     calibration_table,
 )
-from .trade_off import frontier
+from .trade_off import frontier, plot_band
 
 __all__ = [
     "budget_curve",
@@ -31,8 +34,10 @@ __all__ = [
     "calibration_table",
     "comparison_table",
     "frontier",
+    "plot_band",
     "plot_comparison",
     "plot_findings",
+    "plot_groups",
     "plot_set",
     "set_table",
 ]

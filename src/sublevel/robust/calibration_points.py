@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -184,6 +185,14 @@ class PolicyPoints:
         self.tally["solves"] += len(rows)
         self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
+
+    def budgets(self, level: float) -> dict[str, float]:
+        """The budget of each LossSet at a level, by the name of its parameter."""
+        return {
+            key.name: level if isinf(level) else unit * level
+            for key, unit in zip(self.labelled.keys, self.units, strict=True)
+            if key.predicted is not None
+        }
 
     def warn_of_failures(self, owner: str) -> None:
         """Tell of decisions that exist and could not be computed."""
