@@ -15,9 +15,8 @@ from ..calibration.band import Band, band_certificate, search_band
 from ..calibration.certificates import given_certificate
 from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
 from ..calibration.wording import Wording
-from ..checks import Array, briefly, is_number, require_level
+from ..checks import briefly, is_number, require_level
 from ..errors import InfiniteBudget, InvalidParameter
-from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate
 from ..guarantees.groups import Groups
@@ -25,6 +24,7 @@ from ..parallel import count_workers, each
 from ..tables import html_table
 from .behaviour import Action, Behaviour
 from .decisions import RuleDecisions
+from .evaluating import evaluate_decisions, promised
 from .points import RulePoints
 from .rows import count, row_of
 
@@ -118,7 +118,7 @@ class Rule:
     @property
     def promised_alpha(self) -> float | None:
         """The violation level that is promised; None if nothing is."""
-        return None if self.certificate_.heuristic else self.certificate_.alpha
+        return promised(self.certificate_)
 
     @property
     def promises_groups(self) -> bool:
@@ -146,28 +146,11 @@ class Rule:
             Groups of contexts to look at: `by_group()` of what is returned. One that
             violates more often than promised is warned of.
         """
-        n = self.behaviour.require_pairs("Rule.evaluate", X, Y)
+        owner = "Rule.evaluate"
+        self.behaviour.require_pairs(owner, X, Y)
         decisions = self.decide(X, n_jobs)
-        outcomes = [row_of(Y, k) for k in range(n)]
-        looks = [
-            self.behaviour.judge(action, outcome)
-            for action, outcome in zip(decisions.actions, outcomes, strict=True)
-        ]
-        nothing = np.full(n, np.nan)
-        seen = Evaluation(
-            decisions.status,
-            np.array([look.decided for look in looks], dtype=bool),
-            np.array([look.miss > 0 for look in looks], dtype=bool),
-            nothing,
-            self._costs(decisions, outcomes),
-            nothing,
-            groups=read_groups("Rule.evaluate", groups, X, n),
-            alpha=self.promised_alpha,
-        )
-        if groups is not None:
-            able = ["policy"] if self.promises_groups else []
-            warn_of_groups("Rule.evaluate", table_by_group({"policy": seen}), able)
-        return seen
+        given = (self.behaviour, decisions, X, Y, self.cost, groups)
+        return evaluate_decisions(owner, *given)
 
     def frontier(
         self,
@@ -257,17 +240,6 @@ class Rule:
         if isinf(certificate.budget):
             warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
         return replace(self, calibration=Calibration(certificate.budget, certificate))
-
-    def _costs(self, decisions: RuleDecisions, outcomes: list[Any]) -> Array:
-        costs = np.full(len(outcomes), np.nan)
-        if self.cost is None:
-            return costs
-        for k, (action, outcome) in enumerate(
-            zip(decisions.actions, outcomes, strict=True)
-        ):
-            if action.acts:
-                costs[k] = self.cost(action.decision, outcome)
-        return costs
 
     def __repr__(self) -> str:
         return f"Rule({'; '.join(f'{n} {v}' for n, v in self._facts())})"
