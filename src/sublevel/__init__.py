@@ -14,7 +14,7 @@ from .folds import split
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
 from .robust import RobustProblem, Uncertain, affine_rule, load_policy
-from .rules import calibrate_episodes, calibrate_rule, run_episode
+from .rules import calibrate_episodes, calibrate_rule, cross_calibrate, run_episode
 
 __version__ = "0.1.0"
 
@@ -31,6 +31,7 @@ __all__ = [
     "baselines",
     "calibrate_episodes",
     "calibrate_rule",
+    "cross_calibrate",
     "diagnose",
     "drift",
     "errors",
