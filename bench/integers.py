@@ -2,8 +2,8 @@
 
 Choose 8 of 20 with an uncertain objective (reference: all 125 970 choices), a knapsack
 of 60 items with uncertain weights (reference: SCIP, if installed), both over an
-ellipsoid, its axes along the items, tilted or dense; and the commitment of 6 units over 24
-hours, calibrated by its decisions on 100 days. CPU seconds. Run with
+ellipsoid, its axes along the items, tilted or dense; and the commitment of 6 units over
+24 hours, calibrated by its decisions on 100 days. CPU seconds. Run with
 `python bench/integers.py [quick]`.
 """
 
