@@ -24,6 +24,7 @@ __all__ = [
     "baselines",
     "calibrate_episodes",
     "calibrate_rule",
+    "cross_calibrate",
     "diagnose",
     "drift",
     "errors",
@@ -38,6 +39,7 @@ __all__ = [
     "rules",
     "run_episode",
     "sets",
+    "split",
     "testing",
     "theory",
 ]
@@ -56,10 +58,12 @@ _HOMES = {
     "affine_rule": "robust",
     "calibrate_episodes": "rules",
     "calibrate_rule": "rules",
+    "cross_calibrate": "rules",
     "diagnose": "diagnosis",
     "evaluate": "evaluation",
     "load_policy": "robust",
     "run_episode": "rules",
+    "split": "folds",
 }
 
 if TYPE_CHECKING:
@@ -80,11 +84,15 @@ if TYPE_CHECKING:
     )
     from .diagnosis import diagnose
     from .evaluation import evaluate
+    from .folds import split
     from .loss_set import LossSet
     from .models import MeanVarianceRegressor
     from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
     from .robust import RobustProblem, Uncertain, affine_rule, load_policy
-    from .rules import calibrate_episodes, calibrate_rule, run_episode
+    from .rules.calibrate_episodes import calibrate_episodes
+    from .rules.calibrate_rule import calibrate_rule
+    from .rules.cross_calibrate import cross_calibrate
+    from .rules.run_episode import run_episode
 else:
     __getattr__, __dir__ = deferred_names(
         __name__, {name: _HOMES.get(name, "") for name in __all__}

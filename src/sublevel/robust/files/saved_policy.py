@@ -45,6 +45,8 @@ _REFUSED = (
     "problem",
     "calibrate",
     "at",
+    "at_alpha",
+    "band_",
     "evaluate",
     "certify",
     "frontier",
