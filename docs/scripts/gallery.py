@@ -81,9 +81,7 @@ def source(path):
 
 def write(path):
     """Run a script; write its page and pictures beside it."""
-    for picture in FOLDER.glob(f"{path.stem}-*.png"):
-        picture.unlink()
-    namespace, pictures, blocks = {"__name__": "__main__"}, 0, []
+    namespace, pictures, blocks = {"__name__": "__main__"}, [], []
     for cell in cells(path):
         blocks += [cell.prose] if cell.prose else []
         if not cell.code:
@@ -97,13 +95,16 @@ def write(path):
         if printed.getvalue().strip():
             blocks.append(f"```text\n{printed.getvalue().rstrip()}\n```")
         for number in plt.get_fignums():
-            pictures += 1
-            name = f"{path.stem}-{pictures}.png"
+            name = f"{path.stem}-{len(pictures) + 1}.png"
+            pictures.append(name)
             figure = plt.figure(number)
             title = figure.get_label() or cell.prose.splitlines()[0].lstrip("# ")
             figure.savefig(FOLDER / name, metadata={"Software": None})
             blocks.append(f"![{title}]({name})")
         plt.close("all")
+    for picture in FOLDER.glob(f"{path.stem}-*.png"):
+        if picture.name not in pictures:  # of an earlier version of the script
+            picture.unlink()
     written = f"*Written by `docs/gallery/{path.name}`, which `make docs` runs.*"
     (FOLDER / f"{path.stem}.md").write_text(
         "\n\n".join([*blocks, written]) + "\n", encoding="utf-8"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -12,7 +13,15 @@ from .settings import Cell
 
 
 class Progress:
-    """What is done and how long the rest will take, from what cells weigh.
+    """What is done and how long the rest will take.
+
+    Cells of a problem that has been run take as long as those did, for what they weigh;
+    of others, as all that were run.
+
+    Parameters
+    ----------
+    cells : the work
+    jobs : how many are run at once; None if that is to be seen from the times
 
     Examples
     --------
@@ -23,21 +32,27 @@ class Progress:
     'newsvendor-n-2000-noise-0: 1 of 5 cells, 0 failed'
     """
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        self.cells, self.start = cells, perf_counter()
+    def __init__(self, cells: Sequence[Cell], jobs: int | None = None) -> None:
+        self.cells, self.jobs, self.start = cells, jobs, perf_counter()
         self.done = self.failed = 0
-        self.run = 0.0
-        self.left = sum(cell.setting.weight * len(cell.seeds) for cell in cells)
+        # Of each problem: what is left to run, what was run, and how long that took.
+        self.left: Counter[str] = Counter()
+        self.run: Counter[str] = Counter()
+        self.seconds: Counter[str] = Counter()
+        for cell in cells:
+            self.left[cell.setting.problem] += _weight(cell)
         self.last = ""
 
     def add(self, outcome: Outcome) -> None:
         """Take note of a cell that is finished, or was found finished."""
         cell = self.cells[outcome.number]
-        weight = cell.setting.weight * len(cell.seeds)
+        problem = cell.setting.problem
         self.done += 1
         self.failed += outcome.failure is not None
-        self.left -= weight
-        self.run += weight if outcome.seconds else 0.0
+        self.left[problem] -= _weight(cell)
+        if outcome.seconds:
+            self.run[problem] += _weight(cell)
+            self.seconds[problem] += outcome.seconds
         self.last = cell.setting.name
 
     @property
@@ -45,7 +60,15 @@ class Progress:
         """None until a cell was run."""
         if not self.run:
             return None
-        return (perf_counter() - self.start) / self.run * self.left / 60
+        total = self.seconds.total()
+        rest = sum(
+            weight * self.seconds[problem] / self.run[problem]
+            if problem in self.run
+            else weight * total / self.run.total()
+            for problem, weight in self.left.items()
+        )
+        at_once = self.jobs or max(total / (perf_counter() - self.start), 1.0)
+        return rest / max(min(at_once, len(self.cells) - self.done), 1) / 60
 
     def line(self) -> str:
         """All of it in a line."""
@@ -58,10 +81,15 @@ class Progress:
         return f"{self.last}: {count}, {self.failed} failed{rest}"
 
 
+def _weight(cell: Cell) -> int:
+    """What a cell weighs, in thousandths, so that sums are exact."""
+    return round(1000 * cell.setting.weight * len(cell.seeds))
+
+
 @contextmanager
-def progress(cells: Sequence[Cell]) -> Iterator[Listener]:
+def progress(cells: Sequence[Cell], jobs: int | None = None) -> Iterator[Listener]:
     """A listener that keeps one line up to date, or writes a line a cell to a file."""
-    shown, live = Progress(cells), sys.stderr.isatty()
+    shown, live = Progress(cells, jobs), sys.stderr.isatty()
 
     def tell(outcome: Outcome) -> None:
         shown.add(outcome)

@@ -390,7 +390,7 @@ class Policy:
         grid: npt.ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> Array:
-        """The least budget from which on decisions keep their word, shape (n,).
+        """The least budget from which on decisions do not violate, shape (n,).
 
         At every larger budget of the grid the decision at the context does not violate
         once its outcome is known. A fixed function of context and outcome: scores that

@@ -186,6 +186,24 @@ def test_time_left_follows_what_cells_weigh(monkeypatch):
     assert shown.minutes_left == pytest.approx(12 * 14, rel=0.01)
 
 
+def test_time_left_learns_how_long_a_problem_takes():
+    cells = list(cells_of(("newsvendor", "shortest-path"), EXTENTS["quick"]))
+    shown = Progress(cells, jobs=2)
+    for number in range(5):
+        shown.add(Outcome(number, 60.0))
+    # Not fourteen newsvendors, as they weigh, but one.
+    shown.add(Outcome(5, 60.0))
+    assert shown.minutes_left == pytest.approx(11 / 2, rel=0.01)
+
+
+def test_workers_without_a_cell_do_not_shorten_the_rest():
+    cells = list(cells_of(("newsvendor",), EXTENTS["quick"]))
+    shown = Progress(cells, jobs=100)
+    for number in range(4):
+        shown.add(Outcome(number, 600.0))
+    assert shown.minutes_left == pytest.approx(10, rel=0.01)
+
+
 def test_errors_say_the_way_out(tmp_path, monkeypatch):
     with pytest.raises(InvalidParameter, match="newsvendor, portfolio, shortest-path"):
         problems_of("bakery")
