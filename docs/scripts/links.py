@@ -53,7 +53,8 @@ def faults(folder):
             if not target.is_file():
                 yield f"{where} links to {value}, which is not there"
             elif link.fragment and target in pages:
-                if unquote(link.fragment) not in pages[target].anchors:
+                anchors = pages[target].anchors
+                if unquote(link.fragment) not in anchors:
                     yield f"{where} links to {value}, which has no such anchor"
 
 

@@ -16,11 +16,7 @@ LINE = re.compile(
 
 
 def navigation(text):
-    """The nested list that MkDocs calls `nav`, from the text of the front page.
-
-    >>> navigation("## Learn\\n- [First](a.md)\\n### More\\n- [Second](b.md): why")
-    [{'Home': 'index.md'}, {'Learn': [{'First': 'a.md'}, {'More': [{'Second': 'b.md'}]}]}]
-    """
+    """The nested list that MkDocs calls `nav`, from the text of the front page."""
     home = [{"Home": "index.md"}]
     tab = section = None
     for match in LINE.finditer(text):

@@ -32,7 +32,9 @@ def test_every_page_has_pictures_and_all_of_them(name):
 
 def test_a_script_is_cut_into_prose_and_code(tmp_path):
     script = tmp_path / "example.py"
-    script.write_text('"""# Title\n\nQuestion."""\n\nx = 1\n\n# %%\n# ## Then\n\ny = 2\n')
+    script.write_text(
+        '"""# Title\n\nQuestion."""\n\nx = 1\n\n# %%\n# ## Then\n\ny = 2\n'
+    )
     title, then = GALLERY["cells"](script)
     assert (title.prose, title.code) == ("# Title\n\nQuestion.", "x = 1")
     assert (then.prose, then.code) == ("## Then", "y = 2")

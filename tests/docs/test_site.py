@@ -31,9 +31,17 @@ def test_navigation_has_every_page_once():
     assert sorted(listed) == sorted(pages)
 
 
+def test_headings_are_tabs_and_sections():
+    text = "## Learn\n- [First](a.md)\n### More\n- [Second](b.md): why\n## Empty\n"
+    learn = [{"First": "a.md"}, {"More": [{"Second": "b.md"}]}]
+    assert NAVIGATION(text) == [{"Home": "index.md"}, {"Learn": learn}]
+
+
 def test_a_page_that_is_not_listed_is_missed():
     assert list(targets(NAVIGATION("## Learn\n- [A](a.md)\n"))) == ["index.md", "a.md"]
-    assert list(targets(NAVIGATION("A link to [b](b.md) in a sentence."))) == ["index.md"]
+    assert list(targets(NAVIGATION("A link to [b](b.md) in a sentence."))) == [
+        "index.md"
+    ]
 
 
 @pytest.mark.parametrize(

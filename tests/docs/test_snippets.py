@@ -26,7 +26,9 @@ MOST_UNRUN = 2
 
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 HOME = PROJECT["urls"]["Repository"]
 NEEDS = re.compile(r"^<!-- needs: (?P<names>[\w, ]+) -->\n")
 HEADING = re.compile(r"^#+ (?P<title>.+)$", re.M)

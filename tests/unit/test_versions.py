@@ -7,10 +7,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def lower_bounds(pyproject):
-    """Every requirement of the library and of its extras, but torch and the tools."""
+    """Every requirement of the library and its extras, but torch, site and tools."""
     project = tomllib.loads(pyproject)["project"]
     extras = project["optional-dependencies"]
-    kept = [extras[name] for name in extras if name not in ("torch", "dev")]
+    kept = [extras[name] for name in extras if name not in ("torch", "docs", "dev")]
     return sorted([*project["dependencies"], *(one for extra in kept for one in extra)])
 
 

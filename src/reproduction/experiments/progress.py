@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -38,7 +38,7 @@ class Progress:
         # Of each problem: what is left to run, what was run, and how long that took.
         self.left: Counter[str] = Counter()
         self.run: Counter[str] = Counter()
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         for cell in cells:
             self.left[cell.setting.problem] += _weight(cell)
         self.last = ""
@@ -60,7 +60,7 @@ class Progress:
         """None until a cell was run."""
         if not self.run:
             return None
-        total = self.seconds.total()
+        total = sum(self.seconds.values())
         rest = sum(
             weight * self.seconds[problem] / self.run[problem]
             if problem in self.run

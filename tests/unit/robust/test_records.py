@@ -18,7 +18,9 @@ def policy():
     X = np.arange(40.0).reshape(20, 2)
     sets.calibrate(X, X + 1.0, alpha=0.1)
     limits = [stock >= demand, stock <= 50]
-    return sl.RobustProblem(cp.Minimize(cp.sum(stock)), limits, {demand: sets}).compile()
+    return sl.RobustProblem(
+        cp.Minimize(cp.sum(stock)), limits, {demand: sets}
+    ).compile()
 
 
 def test_json_has_what_the_arrays_have(policy):
