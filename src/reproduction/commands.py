@@ -94,7 +94,7 @@ def reproduce(
         experiments.require_packages(problems)
         cells = list(experiments.cells_of(problems, extent))
         folder = experiments.open_folder(out, extent)
-        with progress(cells, None if scheduler else jobs) as tell:
+        with progress(cells) as tell:
             failures = experiments.run_all(cells, folder, jobs, scheduler, tell)
         experiments.require_all(failures)
         facts = experiments.collect(cells, folder, extent)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from time import perf_counter
+
+from tqdm import tqdm
 
 from .runner import Listener, Outcome
 from .settings import Cell
+
+#: The share of the work that is done, cells, and time by what cells take.
+FORMAT = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}, {remaining} left]"
 
 
 class Progress:
     """What is done and how long the rest will take.
 
     Cells of a problem that has been run take as long as those did, for what they weigh;
-    of others, as all that were run.
-
-    Parameters
-    ----------
-    cells : the work
-    jobs : how many are run at once; None if that is to be seen from the times
+    those of others as all that were run. What was there already says nothing about the
+    pace.
 
     Examples
     --------
@@ -32,15 +31,16 @@ class Progress:
     'newsvendor-n-2000-noise-0: 1 of 5 cells, 0 failed'
     """
 
-    def __init__(self, cells: Sequence[Cell], jobs: int | None = None) -> None:
-        self.cells, self.jobs, self.start = cells, jobs, perf_counter()
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.cells = cells
         self.done = self.failed = 0
-        # Of each problem: what is left to run, what was run, and how long that took.
-        self.left: Counter[str] = Counter()
-        self.run: Counter[str] = Counter()
-        self.seconds: defaultdict[str, float] = defaultdict(float)
+        # By problem: what the cells weigh that are left and those that were run, and
+        # the seconds these took.
+        self._left: defaultdict[str, float] = defaultdict(float)
+        self._weighed: defaultdict[str, float] = defaultdict(float)
+        self._took: defaultdict[str, float] = defaultdict(float)
         for cell in cells:
-            self.left[cell.setting.problem] += _weight(cell)
+            self._left[cell.setting.problem] += _weight(cell)
         self.last = ""
 
     def add(self, outcome: Outcome) -> None:
@@ -49,56 +49,49 @@ class Progress:
         problem = cell.setting.problem
         self.done += 1
         self.failed += outcome.failure is not None
-        self.left[problem] -= _weight(cell)
+        self._left[problem] -= _weight(cell)
         if outcome.seconds:
-            self.run[problem] += _weight(cell)
-            self.seconds[problem] += outcome.seconds
+            self._weighed[problem] += _weight(cell)
+            self._took[problem] += outcome.seconds
         self.last = cell.setting.name
 
     @property
-    def minutes_left(self) -> float | None:
-        """None until a cell was run."""
-        if not self.run:
-            return None
-        total = sum(self.seconds.values())
-        rest = sum(
-            weight * self.seconds[problem] / self.run[problem]
-            if problem in self.run
-            else weight * total / self.run.total()
-            for problem, weight in self.left.items()
+    def run(self) -> float:
+        """Seconds that the cells took that were run, one after another."""
+        return sum(self._took.values())
+
+    @property
+    def total(self) -> float:
+        """These, and the seconds that the rest will take; weights until one was run."""
+        if not self._weighed:
+            return sum(self._left.values())
+        of_all = self.run / sum(self._weighed.values())
+        pace = {each: self._took[each] / self._weighed[each] for each in self._weighed}
+        rest = (
+            weight * pace.get(problem, of_all) for problem, weight in self._left.items()
         )
-        at_once = self.jobs or max(total / (perf_counter() - self.start), 1.0)
-        return rest / max(min(at_once, len(self.cells) - self.done), 1) / 60
+        return self.run + sum(rest)
 
     def line(self) -> str:
-        """All of it in a line."""
-        rest, minutes = "", self.minutes_left
-        if minutes is not None:
-            rest = (
-                f", about {minutes:.0f} min left" if minutes >= 1 else ", < 1 min left"
-            )
+        """All of it but the time, in a line."""
         count = f"{self.done} of {len(self.cells)} cells"
-        return f"{self.last}: {count}, {self.failed} failed{rest}"
+        return f"{self.last}: {count}, {self.failed} failed"
 
 
-def _weight(cell: Cell) -> int:
-    """What a cell weighs, in thousandths, so that sums are exact."""
-    return round(1000 * cell.setting.weight * len(cell.seeds))
+def _weight(cell: Cell) -> float:
+    return float(cell.setting.weight * len(cell.seeds))
 
 
 @contextmanager
-def progress(cells: Sequence[Cell], jobs: int | None = None) -> Iterator[Listener]:
-    """A listener that keeps one line up to date, or writes a line a cell to a file."""
-    shown, live = Progress(cells, jobs), sys.stderr.isatty()
+def progress(cells: Sequence[Cell]) -> Iterator[Listener]:
+    """A listener that keeps a bar up to date."""
+    shown = Progress(cells)
+    # Cells differ by two orders: the pace is that of all so far, not of the last ones.
+    with tqdm(total=shown.total, bar_format=FORMAT, smoothing=0, mininterval=0) as bar:
 
-    def tell(outcome: Outcome) -> None:
-        shown.add(outcome)
-        # Back to the start of the line, and clear what was there.
-        sys.stderr.write(f"\r\x1b[K{shown.line()}" if live else f"{shown.line()}\n")
-        sys.stderr.flush()
+        def tell(outcome: Outcome) -> None:
+            shown.add(outcome)
+            bar.total, bar.n = shown.total, shown.run
+            bar.set_description_str(shown.line())
 
-    try:
         yield tell
-    finally:
-        if live:
-            sys.stderr.write("\n")
