@@ -51,6 +51,29 @@ def test_prose_is_plain(page):
     assert not MANNERED.findall(page.read_text(encoding="utf-8"))
 
 
+FAULTS = runpy.run_path(str(DOCS / "scripts" / "links.py"))["faults"]
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        ('<a href="other.html">', None),
+        ('<a href="other.html#there">', None),
+        ('<a href="https://example.com">', None),
+        ('<a href="missing.html">', "not there"),
+        ('<a href="other.html#nowhere">', "no such anchor"),
+        ('<img src="missing.png">', "not there"),
+        ('<script src="https://example.com/a.js"></script>', "fetches"),
+    ],
+)
+def test_links_of_a_built_site_are_followed(tmp_path, written, fault):
+    (tmp_path / "index.html").write_text(written, encoding="utf-8")
+    (tmp_path / "other.html").write_text('<h1 id="there">', encoding="utf-8")
+    seen = list(FAULTS(tmp_path.resolve()))
+    assert len(seen) == (fault is not None)
+    assert all(fault in sentence for sentence in seen)
+
+
 def test_badges_say_what_is_declared():
     drawn = runpy.run_path(str(DOCS / "scripts" / "badges.py"))["badges"]()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
