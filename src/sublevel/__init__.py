@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import errors, guarantees, losses, predictions, robust, rules, sets
 from .diagnose import diagnose
 from .evaluation import evaluate
+from .folds import split
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
 from .robust import RobustProblem, Uncertain, affine_rule, load_policy
@@ -45,6 +46,7 @@ __all__ = [
     "rules",
     "run_episode",
     "sets",
+    "split",
     "testing",
     "theory",
 ]

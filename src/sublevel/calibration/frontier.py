@@ -67,7 +67,7 @@ def draw_lines(
     delta : confidence deficit of all levels together; None calibrates each on its own
     """
     if delta is None:
-        lines = _one_by_one("decisions", _envelope_for(search, alphas), alphas)
+        lines = _one_by_one("decisions", envelope_for(search, alphas), alphas)
         if losses is not None:
             lines += _one_by_one("sets", losses, alphas)
         return lines, None
@@ -91,7 +91,7 @@ def _one_by_one(name: str, scores: Array, alphas: list[float]) -> list[Line]:
     return [Line(name, *pair, nan) for pair in zip(alphas, levels, strict=True)]
 
 
-def _envelope_for(search: Search, alphas: list[float]) -> Array:
+def envelope_for(search: Search, alphas: list[float]) -> Array:
     """Envelope scores as far down as the largest of the violation levels needs."""
     most = max(_allowed(search.size, alphas))
     return search.envelope(lambda e, floor: int(np.sum(e > floor)) > most)

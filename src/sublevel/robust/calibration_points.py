@@ -19,6 +19,7 @@ from ..checks import Array
 from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
 from ..loss_set.source import RemembersTraining, budget_of
+from ..predictions import Table
 from ..progress import Bar
 from .contexts import GivenSets
 from .evaluating import realised
@@ -50,6 +51,7 @@ class PolicyPoints:
     n_jobs : workers
     wave : how many decisions are best asked for at once
     progress : whether to show a bar at each look
+    X : the contexts as they came, with their index; None where they are not at hand
     tally : how many decisions were computed, and could not be
     scores : the level from which on each outcome is in its sets, shape (N,)
     fallback_miss : relative miss of the fallback at each point, -inf if there is none
@@ -66,6 +68,7 @@ class PolicyPoints:
     n_jobs: int | None = None
     wave: int = WAVE
     progress: bool = False
+    X: Table | None = None
     tally: Counter[str] = field(default_factory=Counter)
     scores: Array = field(init=False)
     fallback_miss: Array = field(init=False)

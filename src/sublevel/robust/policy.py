@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import isinf
@@ -25,6 +25,7 @@ from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate, Guarantee
 from ..guarantees.groups import Groups
+from ..guarantees.in_time import with_times
 from ..loss_set.marks import Hashes, count_seen
 from ..losses import Loss
 from ..predictions import Table, index_of
@@ -39,6 +40,9 @@ from .contexts import Contexts, ContextSets, contexts_to_decide, require_compile
 from .deciding import Sets, decide_chunks, decide_each, require_chunk
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
+from .explaining.background import PolicyBackground
+from .explaining.of_policy import looked_at
+from .explaining.policy_explanation import PolicyExplanation
 from .fallback import as_fallback, exceptions, fall_back
 from .files.layout import to_layout
 from .files.policy_file import write_file
@@ -72,6 +76,7 @@ class Settled:
     certificate : what is promised of decisions
     recognition : what decisions depended on; None where nothing is promised
     marks : for each key marks of the rows that were used
+    scores : losses of the outcomes that were used; None where several sets have them
     """
 
     keys: tuple[UncertainKey, ...]
@@ -80,6 +85,7 @@ class Settled:
     certificate: Certificate
     recognition: Recognition | None = None
     marks: Sequence[Hashes | None] = ()
+    scores: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +180,11 @@ class Policy:
         """The uncertain keys, with the sources the policy decides by."""
         return self._keys
 
+    @property
+    def has_fallback(self) -> bool:
+        """Whether something is done where there is no robust decision."""
+        return self._fallback is not None
+
     # -- deciding -------------------------------------------------------------------
 
     def decide(
@@ -248,7 +259,12 @@ class Policy:
             index,
             tuple(k.name for k in self._keys if _is_own_oracle(k)),
             scenarios,
+            PolicyBackground(copy.copy(self), sets, self._scores()),
         )
+
+    def _scores(self) -> Array | None:
+        """Losses of the calibration's outcomes, where there is one set only."""
+        return None if self._settled is None else self._settled.scores
 
     def decide_sets(
         self,
@@ -407,6 +423,7 @@ class Policy:
         Y: Outcome,
         grid: npt.ArrayLike | None = None,
         n_jobs: int | None = None,
+        floor: float | Callable[[Array], float] = -np.inf,
     ) -> Array:
         """The least budget from which on decisions keep their word, shape (n,).
 
@@ -414,13 +431,29 @@ class Policy:
         once its outcome is known. A fixed function of context and outcome: scores that
         any of `sl.guarantees` can calibrate. In units of `calibrate`'s grid; inf where
         the policy's fallback may violate at any budget.
+
+        Parameters
+        ----------
+        X, Y, grid, n_jobs : as for `calibrate`
+        floor : float, or a function of the scores so far, optional
+            No level below it is looked at, which saves solves. Scores that would be
+            lower are then too high, which errs on the safe side.
         """
         owner = "Policy.envelope_scores"
         points = self._points(X, Y, owner, self._fallback, n_jobs)
         search = points.search(grid, owner)
-        return search.envelope(lambda envelope, floor: bool((envelope > floor).all()))
 
-    def at(self, budget: float | Mapping[str, float]) -> Policy:
+        def enough(envelope: Array, level: float) -> bool:
+            lowest = floor(envelope) if callable(floor) else floor
+            return level <= lowest or bool((envelope > level).all())
+
+        return search.envelope(enough)
+
+    def at(
+        self,
+        budget: float | Mapping[str, float],
+        certificate: Certificate | None = None,
+    ) -> Policy:
         """The same policy at a given budget; nothing is promised of its decisions.
 
         Parameters
@@ -428,11 +461,19 @@ class Policy:
         budget : float, or dict by name where several parameters have LossSets
             inf asks for decisions that cannot violate, of which there are none but
             the fallback's; the least loss and below for no protection.
+        certificate : Certificate, optional
+            What is promised all the same, by whoever chose the budget. It is void, as
+            that of `calibrate`, if the rule is not the one the policy was calibrated
+            with.
         """
         given = self.problem.keys
         names = [key.name for key in given if key.predicted is not None]
         budgets = _budgets(budget, names)
-        certificate = given_certificate(tuple(budgets.values()))
+        recognition = None
+        if certificate is None:
+            certificate = given_certificate(tuple(budgets.values()))
+        elif self._settled is not None:
+            recognition = self._settled.recognition
         keys = []
         for key in given:
             source = key.predicted
@@ -442,7 +483,9 @@ class Policy:
             level = Calibration(budgets[key.name], certificate)
             keys.append(key.with_source(AtLevel(source, 1.0, level, certificate)))
         every = tuple(budgets[name] for name in names)
-        return self._settling(Settled(tuple(keys), every, self._fallback, certificate))
+        return self._settling(
+            Settled(tuple(keys), every, self._fallback, certificate, recognition)
+        )
 
     def as_rule(self) -> tuple[Decide, Violates]:
         """The policy as two functions, those that `sl.calibrate_rule` calls.
@@ -496,7 +539,7 @@ class Policy:
             if losses is not None and batch is not None:
                 require_compiled(key, losses, batch)
         wave = WAVE if self._engine.one_by_one is None else 1
-        return PolicyPoints(self, labelled, units, fallback, n_jobs, wave, progress)
+        return PolicyPoints(self, labelled, units, fallback, n_jobs, wave, progress, X)
 
     def _refuse_same_fold(
         self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str
@@ -533,6 +576,7 @@ class Policy:
     ) -> Settled:
         """The sets at calibrated levels, under a certificate."""
         certificate = with_sentence(calibration.certificate, IN_WORDS)
+        certificate = with_times(certificate, points.X)
         prepared = self.problem.prepared()
         broken = exceptions(
             prepared.ruler,
@@ -563,6 +607,7 @@ class Policy:
             certificate,
             recognition,
             marks,
+            points.scores if len(budgets) == 1 else None,
         )
 
     def _settling(self, settled: Settled) -> Policy:
@@ -669,6 +714,51 @@ class Policy:
         n_jobs : workers for the solves
         """
         return certify(self, X, Y, alpha, delta, n_jobs)
+
+    def explain(
+        self,
+        X: Table | None = None,
+        Y: Outcome | None = None,
+        n_jobs: int | None = None,
+    ) -> PolicyExplanation:
+        """How the policy decides, what it promises, and what more would buy.
+
+        A description, not a promise: any contexts with outcomes will do, those of the
+        calibration among them.
+
+        Parameters
+        ----------
+        X, Y : contexts and outcomes, optional
+            With them: which constraints bind, how many outcomes the sets hold, and
+            what half or twice the alpha, or endless data, would make of the worst case
+            on average.
+        n_jobs : workers for the solves
+        """
+        sense = self.problem.prepared().model.sense
+        looked = None
+        if X is not None and Y is not None:
+            points = self._points(X, Y, "Policy.explain", self._fallback, n_jobs)
+            settled = self._settled
+            alpha = None if settled is None else settled.certificate.alpha
+            level = None if settled is None else settled.certificate.budget
+            looked = looked_at(self, points, alpha, level)
+        return PolicyExplanation(self._how(), self._promised(), sense, looked)
+
+    def _how(self) -> tuple[str, ...]:
+        """How contexts are decided, a sentence each."""
+        if self.one_by_one is None:
+            return ("Contexts share one compiled program, and are decided in chunks.",)
+        return (f"Contexts are decided one by one, as {self.one_by_one}.",)
+
+    def _promised(self) -> str:
+        if self._settled is not None:
+            budgets = np.atleast_1d(self.budget_).tolist()
+            shown = ", ".join(f"{budget:.4g}" for budget in budgets)
+            return f"Promise: {in_short(self.certificate_)}; budget {shown}."
+        promise = promise_of(self._keys)
+        if promise is None:
+            return "Nothing is promised: call Policy.calibrate(X, Y, alpha)."
+        return f"Of the sets is promised: {in_short(promise)}; of decisions no more."
 
     def refuse_calibration_rows(self, X: Table, Y: Outcome, owner: str) -> None:
         """Raise InvalidParameter if these rows chose the policy's own budget."""
