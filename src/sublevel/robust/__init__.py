@@ -1,5 +1,6 @@
 """Ordinary CVXPY models made robust, exactly, and audited."""
 
+from ..conic.batched.solver import Batched
 from ..conic.program import ProgramData
 from ..conic.solver import STATUSES, Clarabel, Solutions, Solver
 from ..evaluation.evaluation import Evaluation
@@ -21,6 +22,7 @@ __all__ = [
     "STATUSES",
     "Audit",
     "Audits",
+    "Batched",
     "CertifiedCost",
     "Clarabel",
     "Cuts",
