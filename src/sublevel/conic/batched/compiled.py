@@ -1,4 +1,4 @@
-"""How functions are compiled: once for each machine, and kept on disk where possible."""
+"""How functions are compiled: once for each machine, and kept on disk if possible."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ _OPTIONS = {"error_model": "numpy", "nogil": True}
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, compiled when it is first called."""
+    return _compiled(function, _OPTIONS)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a small function: handing over its arguments would cost too much."""
+    return _compiled(function, {**_OPTIONS, "forceinline": True})
+
+
+def _compiled(
+    function: Callable[..., Any], options: dict[str, Any]
+) -> Callable[..., Any]:
     try:
-        return njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
+        return njit(cache=True, **options)(function)  # type: ignore[no-any-return]
     except RuntimeError:
         # There is no directory to keep the code in.
-        return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+        return njit(**options)(function)  # type: ignore[no-any-return]

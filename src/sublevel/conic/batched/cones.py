@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .lanes import at, choose_less, fma, load, root, splat, store
 from .plan import SMALL
 
 
-@compiled
+@inlined
 def distance(v: Any, start: int, rows: int) -> Any:
     """v0 - |v1|, by what of it is not lost, and v0^2 - |v1|^2."""
     total = splat(0.0)
@@ -79,7 +79,7 @@ def rescale(
             _sparse(plan, K, w, square, head * head + total, c)
 
 
-@compiled
+@inlined
 def _middle(
     s: Any, z: Any, lam: Any, start: int, rows: int, over_s: Any, over_z: Any, norm: Any
 ) -> None:
@@ -95,7 +95,7 @@ def _middle(
         store(lam, start + k, fma(load(s, start + k), by_s, part))
 
 
-@compiled
+@inlined
 def _dense(plan: Any, K: Any, w: Any, square: Any, c: int) -> None:
     """-eta^2 (2 w w' - J)."""
     start, rows, off = plan.soc[c, 0], plan.soc[c, 1], plan.soc[c, 2]
@@ -108,7 +108,7 @@ def _dense(plan: Any, K: Any, w: Any, square: Any, c: int) -> None:
             off += 1
 
 
-@compiled
+@inlined
 def _sparse(plan: Any, K: Any, w: Any, square: Any, length: Any, c: int) -> None:
     """-eta^2 D on the diagonal, eta^2 u and eta^2 v beside it."""
     start, rows = plan.soc[c, 0], plan.soc[c, 1]
@@ -130,7 +130,7 @@ def _sparse(plan: Any, K: Any, w: Any, square: Any, length: Any, c: int) -> None
     store(K, last + 1, -square)
 
 
-@compiled
+@inlined
 def times_W(plan: Any, w: Any, eta: Any, v: Any, shift: int, result: Any) -> None:
     """W v, with v from position `shift` on."""
     for t in range(len(plan.linear)):
@@ -149,7 +149,7 @@ def times_W(plan: Any, w: Any, eta: Any, v: Any, shift: int, result: Any) -> Non
             store(result, start + k, by * fma(much, load(w, start + k), tail))
 
 
-@compiled
+@inlined
 def over_W(plan: Any, w: Any, eta: Any, v: Any, result: Any) -> None:
     """W^-1 v."""
     for t in range(len(plan.linear)):
@@ -168,7 +168,7 @@ def over_W(plan: Any, w: Any, eta: Any, v: Any, result: Any) -> None:
             store(result, start + k, by * fma(much, load(w, start + k), tail))
 
 
-@compiled
+@inlined
 def corrected(plan: Any, lam: Any, a: Any, b: Any, centre: Any, result: Any) -> None:
     """lam \\ (lam o lam + a o b - centre e), in the algebra of each cone."""
     for t in range(len(plan.linear)):
@@ -198,7 +198,7 @@ def corrected(plan: Any, lam: Any, a: Any, b: Any, centre: Any, result: Any) -> 
         store(result, start, over * fma(head, product, -total) + head)
 
 
-@compiled
+@inlined
 def longest(plan: Any, v: Any, step: Any, shift: int, most: Any) -> Any:
     """How far v may go along a step, at most `most`, and stay in the cones."""
     for t in range(len(plan.linear)):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from ...checks import Array
 from ..program import Indices, ProgramData, Varying
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .cones import corrected, longest, over_W, rescale, shift_inside, times_W
 from .lanes import WIDTH, any_less, at, choose_less, fma, load, size, splat, store
 from .linear import (
@@ -140,7 +140,7 @@ def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
     return codes, x, z
 
 
-@compiled
+@inlined
 def _fill(base: Any, where: Any, values: Any, i: int, lane: int, to: Any) -> None:
     for k in range(len(base)):
         to[k * WIDTH + lane] = base[k]
@@ -199,7 +199,7 @@ def _leave(plan: Any, room: Any, results: Any, i: int, lane: int) -> None:
     results.iterations[i] = int(room.scalars[COUNT * WIDTH + lane])
 
 
-@compiled
+@inlined
 def _larger(a: Any, b: Any) -> Any:
     return choose_less(a, b, b, a)
 
@@ -281,7 +281,7 @@ def _inspect(plan: Any, room: Any, degree: float) -> Any:
     return rtau, mu, curved * over
 
 
-@compiled
+@inlined
 def _right_fixed(plan: Any, room: Any) -> None:
     """The right-hand side that goes with tau; of fresh lanes, that of the first z."""
     fresh = load(room.scalars, FRESH)
@@ -295,7 +295,7 @@ def _right_fixed(plan: Any, room: Any) -> None:
         store(room.right, plan.width + i, b)
 
 
-@compiled
+@inlined
 def _right_moving(plan: Any, room: Any) -> None:
     """The right-hand side of the predictor; of fresh lanes, that of the first x, s."""
     fresh = load(room.scalars, FRESH)
@@ -307,7 +307,7 @@ def _right_moving(plan: Any, room: Any) -> None:
         store(room.right, plan.width + i, choose_less(0.5, fresh, b, step))
 
 
-@compiled
+@inlined
 def _products(plan: Any, room: Any, step: Any) -> Any:
     """q' x + b' z of a step, and x' P of the point times it."""
     n = plan.width
@@ -322,7 +322,7 @@ def _products(plan: Any, room: Any, step: Any) -> Any:
 
 
 @compiled
-def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> None:
+def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
     """Predict, correct, and move; a fresh lane takes its first point."""
     n, m = plan.width, plan.height
     scalars, fixed, moving = room.scalars, room.fixed, room.moving
@@ -357,7 +357,7 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> None:
     for i in range(m):
         store(room.right, n + i, load(room.offset, i) - rest * load(room.rz, i))
     back = kappa * tau + dtau * dkappa - centre
-    _solve(plan, room, room.right, moving)
+    corrections = _solve(plan, room, room.right, moving)
     plain, curved = _products(plan, room, moving)
     dtau = (rest * rtau - back * over + plain + 2.0 * curved * over) / den
     for k in range(n + m):
@@ -385,9 +385,10 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> None:
     store(scalars, KAPPA, choose_less(0.5, still, kappa, fma(alpha, dkappa, kappa)))
     store(scalars, COUNT, load(scalars, COUNT) + 1.0)
     store(scalars, FRESH, 0.0)
+    return corrections
 
 
-@compiled
+@inlined
 def _both_positive(tau: Any, dtau: Any, kappa: Any, dkappa: Any, alpha: Any) -> Any:
     reach = choose_less(dtau, 0.0, -tau / dtau, alpha)
     alpha = choose_less(reach, alpha, reach, alpha)
@@ -415,9 +416,9 @@ def _start(plan: Any, room: Any, fresh: Any) -> None:
     shift_inside(plan, room.z, degree, fresh)
 
 
-@compiled
-def _solve(plan: Any, room: Any, right: Any, solution: Any) -> None:
-    solve(
+@inlined
+def _solve(plan: Any, room: Any, right: Any, solution: Any) -> int:
+    return solve(  # type: ignore[no-any-return]
         plan,
         room.K,
         room.L,
@@ -433,12 +434,12 @@ def _solve(plan: Any, room: Any, right: Any, solution: Any) -> None:
 
 
 @compiled
-def iterate(plan: Any, blocks: Any, room: Any, results: Any) -> int:
-    """Solve all contexts; the number of rounds that were needed."""
+def iterate(plan: Any, blocks: Any, room: Any, results: Any) -> tuple[int, int]:
+    """Solve all contexts; the numbers of rounds and corrections that were needed."""
     contexts = len(results.code)
     degree = float(len(plan.linear) + len(plan.soc))
     who = np.full(WIDTH, -1)
-    following, going, rounds = 0, 0, 0
+    following, going, rounds, corrections = 0, 0, 0, 0
     for lane in range(WIDTH):
         # Lanes without a context of their own repeat one, and tell nobody.
         _enter(plan, blocks, room, min(following, contexts - 1), lane)
@@ -473,8 +474,8 @@ def iterate(plan: Any, blocks: Any, room: Any, results: Any) -> int:
         )
         factor(plan, room.K, room.L, room.Y, room.inverse)
         _right_fixed(plan, room)
-        _solve(plan, room, room.right, room.fixed)
+        corrections += _solve(plan, room, room.right, room.fixed)
         _right_moving(plan, room)
-        _solve(plan, room, room.right, room.moving)
-        _step(plan, room, rtau, mu, xiPxi)
-    return rounds
+        corrections += _solve(plan, room, room.right, room.moving)
+        corrections += _step(plan, room, rtau, mu, xiPxi)
+    return rounds, corrections

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .lanes import any_less, at, choose_less, fma, load, size, splat, store
 
-#: What is added to K's diagonal, so that factors exist without exchanging rows.
-SHIFT = 1e-9
 #: A pivot below the first, or of the wrong sign, is replaced by the second.
 LEAST_PIVOT, OWN_PIVOT = 1e-13, 2e-7
 #: Residuals at which a solution is good: absolute, and relative to the right-hand side.
 ABSOLUTE, RELATIVE = 1e-11, 1e-10
 #: Corrections at most, and by what each must shrink the residual to be followed by one
 #: more.
-CORRECTIONS, SHRINK = 3, 5.0
+CORRECTIONS, SHRINK = 4, 5.0
 
 
 @compiled
 def factor(plan: Any, K: Any, L: Any, Y: Any, inverse: Any) -> None:
-    """L and the inverse of D, with Y = L D, of K plus SHIFT on its diagonal."""
+    """L and the inverse of D, with Y = L D, of K plus a shift of its diagonal."""
     for j in range(plan.unknowns):
         sign = plan.pivot_sign[j]
-        pivot = load(K, at(plan.pivot_slot, j)) + sign * SHIFT
+        pivot = load(K, at(plan.pivot_slot, j)) + plan.shift[j]
         for t in range(at(plan.left_first, j), at(plan.left_first, j + 1)):
             e = at(plan.left_entry, t)
             pivot = fma(-load(Y, e), load(L, e), pivot)
@@ -39,7 +37,7 @@ def factor(plan: Any, K: Any, L: Any, Y: Any, inverse: Any) -> None:
             store(L, e, total * one_over)
 
 
-@compiled
+@inlined
 def substitute(plan: Any, L: Any, inverse: Any, right: Any) -> None:
     """Write the solution of L D L' x = right over right."""
     for j in range(plan.unknowns):
@@ -58,7 +56,7 @@ def substitute(plan: Any, L: Any, inverse: Any, right: Any) -> None:
         store(right, node, total)
 
 
-@compiled
+@inlined
 def times_A(plan: Any, K: Any, x: Any, result: Any, shift: int) -> None:
     """A x, written from position `shift` on."""
     for i in range(plan.height):
@@ -69,7 +67,7 @@ def times_A(plan: Any, K: Any, x: Any, result: Any, shift: int) -> None:
         store(result, shift + i, total)
 
 
-@compiled
+@inlined
 def times_transposed(plan: Any, K: Any, z: Any, shift: int, result: Any) -> None:
     """A' z, with z from position `shift` on."""
     for j in range(plan.width):
@@ -79,7 +77,7 @@ def times_transposed(plan: Any, K: Any, z: Any, shift: int, result: Any) -> None
         store(result, j, total)
 
 
-@compiled
+@inlined
 def add_times_P(plan: Any, K: Any, x: Any, result: Any) -> None:
     """P x, added."""
     first = len(plan.A_row)
@@ -91,7 +89,7 @@ def add_times_P(plan: Any, K: Any, x: Any, result: Any) -> None:
             store(result, j, fma(value, load(x, i), load(result, j)))
 
 
-@compiled
+@inlined
 def times_H(
     plan: Any, K: Any, w: Any, eta: Any, z: Any, shift: int, result: Any
 ) -> None:
@@ -113,7 +111,7 @@ def times_H(
             store(result, start + k, square * fma(load(w, start + k), total, tail))
 
 
-@compiled
+@inlined
 def residual(
     plan: Any, K: Any, w: Any, eta: Any, right: Any, guess: Any, left: Any, room: Any
 ) -> Any:
@@ -150,8 +148,11 @@ def solve(
     trial: Any,
     left: Any,
     room: Any,
-) -> None:
-    """The solution of K x = right, corrected until its residual is small."""
+) -> int:
+    """Write the solution of K x = right, corrected until its residual is small.
+
+    Gives the number of corrections.
+    """
     size_right = splat(0.0)
     for k in range(plan.width + plan.height):
         value = load(right, k)
@@ -165,9 +166,9 @@ def solve(
     worst = residual(plan, K, w, eta, right, solution, left, room)
     # One where a lane still wants correcting.
     wants = choose_less(enough, worst, 1.0, splat(0.0))
-    for _ in range(CORRECTIONS):
+    for correction in range(CORRECTIONS):
         if not any_less(0.5, wants):
-            break
+            return correction
         substitute(plan, L, inverse, left)
         for k in range(plan.width + plan.height):
             store(trial, k, load(solution, k) + load(left, k))
@@ -179,3 +180,4 @@ def solve(
         more = choose_less(after * SHRINK, worst, better, splat(0.0))
         worst = choose_less(0.5, better, after, worst)
         wants = choose_less(enough, worst, more, splat(0.0))
+    return CORRECTIONS

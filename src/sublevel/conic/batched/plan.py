@@ -17,12 +17,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from ..program import ConeProgram, Indices, rows_of
-from .symbolic import eliminate
+from .symbolic import eliminate, firm_pivots, postpone
 
+Flags = npt.NDArray[np.bool_]
+
+#: What is added to K's diagonal: to pivots that are other than zero by themselves, and to
+#: those that are not.
+FIRM, LOOSE = 1e-13, 1e-7
 #: Rows up to which a second-order cone is a dense block of K.
 SMALL = 4
 
@@ -47,7 +53,7 @@ class Plan(NamedTuple):
     diagonal : slot of -H of each row, shape (height,)
     node : unknowns in their order of elimination
     pivot_slot : slot of K's diagonal, in that order
-    pivot_sign : its sign
+    pivot_sign, shift : its sign, and what is added to it
     below, below_first : unknowns of the entries of L, by column
     slot : slot of K at each entry of L
     left, left_entry, left_first : unknowns and entries of L, by row
@@ -73,6 +79,7 @@ class Plan(NamedTuple):
     node: Indices
     pivot_slot: Indices
     pivot_sign: Any
+    shift: Any
     below: Indices
     below_first: Indices
     slot: Indices
@@ -149,8 +156,13 @@ class _Pattern:
         at = np.concatenate(rows), np.concatenate(columns), np.concatenate(places)
         by_row = np.lexsort((program.columns, program.indices))
         first = np.searchsorted(program.indices[by_row], np.arange(m + 1))
-        lists = _lists(unknowns, at, slots)
-        node = lists.pop("node")
+        solid = pivots < slots
+        solid[n + np.concatenate(zero)] = False
+        # The head of a large cone is next to nothing beside u: as a pivot it comes late.
+        late = np.zeros(unknowns, dtype=bool)
+        late[[n + start for start, k, *_ in soc if k > SMALL]] = True
+        lists = _lists(unknowns, at, slots, solid, late)
+        node, firm = lists.pop("node"), lists.pop("firm")
         return Plan(
             width=n,
             height=m,
@@ -169,17 +181,18 @@ class _Pattern:
             node=_short(node),
             pivot_slot=_short(pivots[node]),
             pivot_sign=sign[node],
+            shift=sign[node] * np.where(firm, FIRM, LOOSE),
             slots=slots + 1,
             **{name: _short(values) for name, values in lists.items()},
         )
 
 
 def _lists(
-    unknowns: int, at: tuple[Indices, Indices, Indices], zero: int
+    unknowns: int, at: tuple[Indices, Indices, Indices], zero: int, solid: Flags, late: Flags
 ) -> dict[str, Indices]:
     """The order of elimination, and where the factors' entries come from."""
     row, column, place = at
-    node = _order(unknowns, row, column)
+    node, firm = _order(unknowns, row, column, solid, late)
     step = np.empty(unknowns, dtype=int)
     step[node] = np.arange(unknowns)
     low, high = np.minimum(step[row], step[column]), np.maximum(step[row], step[column])
@@ -190,6 +203,7 @@ def _lists(
     below, below_first, slot, left, left_entry, left_first, *pairs = lists
     return {
         "node": node,
+        "firm": firm,
         "below": node[below],
         "below_first": below_first,
         "slot": slot,
@@ -202,8 +216,10 @@ def _lists(
     }
 
 
-def _order(unknowns: int, row: Indices, column: Indices) -> Indices:
-    """Unknowns in the order of least degree."""
+def _order(
+    unknowns: int, row: Indices, column: Indices, solid: Flags, late: Flags
+) -> tuple[Indices, Flags]:
+    """Unknowns in the order of least degree, and which pivots are other than zero."""
     ones = np.full(len(row), 1.0)
     half = sp.coo_array((ones, (row, column)), shape=(unknowns, unknowns))
     # Only the pattern matters; a heavy diagonal keeps the trial factorisation quiet.
@@ -217,7 +233,9 @@ def _order(unknowns: int, row: Indices, column: Indices) -> Indices:
     )
     order = np.empty(unknowns, dtype=int)
     order[trial.perm_c] = np.arange(unknowns)
-    return order
+    pattern = sp.csr_array(half + half.T)
+    order = postpone(order, pattern.indptr, pattern.indices, late)
+    return order, firm_pivots(order, pattern.indptr, pattern.indices, solid)
 
 
 def _short(values: Indices) -> Indices:

@@ -107,3 +107,61 @@ def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
         pair_L,
         pair_first,
     )
+
+
+@compiled
+def firm_pivots(order: Any, starts: Any, neighbours: Any, solid: Any) -> Any:
+    """Which pivots are other than zero before anything is added to them, in order.
+
+    Parameters
+    ----------
+    order : unknowns in the order of elimination
+    starts, neighbours : of each unknown
+    solid : whether the diagonal is other than zero
+    """
+    firm, reached = np.zeros(len(order), np.bool_), solid.copy()
+    for k in range(len(order)):
+        node = order[k]
+        firm[k] = reached[node]
+        for t in range(starts[node], starts[node + 1]):
+            reached[neighbours[t]] = True
+    return firm
+
+
+@compiled
+def postpone(order: Any, starts: Any, neighbours: Any, late: Any) -> Any:
+    """The order, but that some unknowns wait until a neighbour of theirs is eliminated.
+
+    Parameters
+    ----------
+    order : unknowns in the order wanted
+    starts, neighbours : of each unknown
+    late : which unknowns wait
+    """
+    size = len(order)
+    result = np.empty(size, np.int64)
+    placed, waiting = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+    ready = ~late
+    end = 0
+    for turn in range(2):
+        for k in range(size):
+            node = order[k]
+            if placed[node]:
+                continue
+            if not ready[node] and turn == 0:
+                waiting[node] = True
+                continue
+            done = end
+            result[end], placed[node] = node, True
+            end += 1
+            # Whatever waited for a node follows it, and so on.
+            while done < end:
+                last = result[done]
+                done += 1
+                for t in range(starts[last], starts[last + 1]):
+                    other = neighbours[t]
+                    ready[other] = True
+                    if waiting[other] and not placed[other]:
+                        result[end], placed[other] = other, True
+                        end += 1
+    return result
