@@ -1,13 +1,15 @@
 """Whether what compiled code says of a context is so, from the data alone.
 
 A point x with multipliers z is believed to be optimal if its slack b - A x lies in the
-cones, z in their duals, and if all that is left open, in units of the objective, is next
-to nothing: the gap, what the dual's residual may be worth (as in `optimality`), and what
-the points' distances from the cones are worth to the multipliers, and the other way
+cones, z in their duals, and if all that is left open, in units of the objective, is
+next to nothing: the gap, what the dual's residual may be worth (as in `optimality`),
+and what the distances from the cones are worth to the multipliers, and the other way
 round. A ray that proves that there is no solution is checked the same way.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +57,7 @@ def unbounded(data: ProgramData, x: Array) -> Flags:
     gain = -np.sum(data.q.rows()[:, :-1] * x, axis=1)
     left = np.abs(quadratic(data, x)).max(axis=1, initial=0.0)
     outside = _outside(data, -times(data, x)).max(axis=1, initial=0.0)
-    return np.asarray(np.maximum(left, outside) <= RAY * gain) & (gain > 0)
+    return np.asarray((np.maximum(left, outside) <= RAY * gain) & (gain > 0))
 
 
 def times(data: ProgramData, x: Array) -> Array:
@@ -88,7 +90,7 @@ def _outside_dual(data: ProgramData, z: Array) -> Array:
     return _distances(data, z, np.zeros_like)
 
 
-def _distances(data: ProgramData, v: Array, of_zero: np.ufunc) -> Array:
+def _distances(data: ProgramData, v: Array, of_zero: Callable[[Array], Array]) -> Array:
     result, start = np.maximum(-v, 0.0), 0
     for kind, size in data.program.cones:
         rows = rows_of(kind, size)

@@ -83,14 +83,14 @@ class Automatic:
         """What is chosen, and why."""
         if not is_installed():
             return (
-                "Contexts are solved one after another by Clarabel: numba, which solves "
-                "them together, is not installed (pip install 'sublevel[fast]')."
+                "Contexts are solved one after another by Clarabel: numba, which "
+                "solves them together, is not installed (pip install 'sublevel[fast]')."
             )
         reason = obstacle(program)
         if reason is not None:
             return f"Contexts are solved one after another by Clarabel: {reason}."
         return (
             f"From {least_contexts(program)} contexts in a call on they are solved "
-            "together, eight side by side; fewer, and those that are not certified, one "
-            "after another by Clarabel. solver='CLARABEL' turns this off."
+            "together, eight side by side; fewer, and those that are not certified, "
+            "one after another by Clarabel. solver='CLARABEL' turns this off."
         )

@@ -8,23 +8,24 @@ from typing import Any
 from numba import njit
 
 _OPTIONS = {"error_model": "numpy", "nogil": True}
+#: Of functions that compiled code alone calls.
+_INNER = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, compiled when it is first called."""
-    return _compiled(function, _OPTIONS)
+    """The function, compiled when it is first called from Python."""
+    try:
+        return njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
+    except RuntimeError:
+        # There is no directory to keep the code in.
+        return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that compiled code calls: it is kept with what calls it."""
+    return njit(**_INNER)(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a small function: handing over its arguments would cost too much."""
-    return _compiled(function, {**_OPTIONS, "forceinline": True})
-
-
-def _compiled(
-    function: Callable[..., Any], options: dict[str, Any]
-) -> Callable[..., Any]:
-    try:
-        return njit(cache=True, **options)(function)  # type: ignore[no-any-return]
-    except RuntimeError:
-        # There is no directory to keep the code in.
-        return njit(**options)(function)  # type: ignore[no-any-return]
+    """The same for a small one: handing over its arguments would cost too much."""
+    return njit(forceinline=True, **_INNER)(function)  # type: ignore[no-any-return]

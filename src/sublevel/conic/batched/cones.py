@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import compiled, inlined
+from .compiled import inlined, part
 from .lanes import at, choose_less, fma, load, root, splat, store
 from .plan import SMALL
 
@@ -30,7 +30,7 @@ def distance(v: Any, start: int, rows: int) -> Any:
     return head - length, (head - length) * (head + length)
 
 
-@compiled
+@part
 def rescale(
     plan: Any, K: Any, s: Any, z: Any, w: Any, eta: Any, lam: Any, flaw: Any
 ) -> None:
@@ -83,7 +83,7 @@ def rescale(
 def _middle(
     s: Any, z: Any, lam: Any, start: int, rows: int, over_s: Any, over_z: Any, norm: Any
 ) -> None:
-    """lam over its length, without cancellation."""
+    """Write lam over its length, without cancellation."""
     half = norm * 0.5
     head_s, head_z = load(s, start) * over_s, load(z, start) * over_z
     over = 1.0 / (head_s + head_z + 2.0 * half)
@@ -131,7 +131,7 @@ def _sparse(plan: Any, K: Any, w: Any, square: Any, length: Any, c: int) -> None
 
 
 @inlined
-def times_W(plan: Any, w: Any, eta: Any, v: Any, shift: int, result: Any) -> None:
+def scaled(plan: Any, w: Any, eta: Any, v: Any, shift: int, result: Any) -> None:
     """W v, with v from position `shift` on."""
     for t in range(len(plan.linear)):
         i = at(plan.linear, t)
@@ -150,7 +150,7 @@ def times_W(plan: Any, w: Any, eta: Any, v: Any, shift: int, result: Any) -> Non
 
 
 @inlined
-def over_W(plan: Any, w: Any, eta: Any, v: Any, result: Any) -> None:
+def unscaled(plan: Any, w: Any, eta: Any, v: Any, result: Any) -> None:
     """W^-1 v."""
     for t in range(len(plan.linear)):
         i = at(plan.linear, t)
@@ -170,7 +170,7 @@ def over_W(plan: Any, w: Any, eta: Any, v: Any, result: Any) -> None:
 
 @inlined
 def corrected(plan: Any, lam: Any, a: Any, b: Any, centre: Any, result: Any) -> None:
-    """lam \\ (lam o lam + a o b - centre e), in the algebra of each cone."""
+    """Solve lam o result = lam o lam + a o b - centre e in each cone's algebra."""
     for t in range(len(plan.linear)):
         i = at(plan.linear, t)
         mine = load(lam, i)
@@ -233,7 +233,7 @@ def longest(plan: Any, v: Any, step: Any, shift: int, most: Any) -> Any:
     return most
 
 
-@compiled
+@part
 def shift_inside(plan: Any, v: Any, degree: float, wanted: Any) -> None:
     """Move v into the interior of its cones, in the lanes that are wanted."""
     margin, positive = splat(1e300), splat(0.0)

@@ -2,8 +2,8 @@
 
 The method is that of Clarabel (Goulart and Chen 2024): a homogeneous embedding with
 unknowns x, z, s, tau and kappa, steps by predictor and corrector in the scaling of
-Nesterov and Todd. Every lane is at an iteration of its own; one that ends takes the next
-context at once.
+Nesterov and Todd. Every lane is at an iteration of its own; one that ends takes the
+next context at once.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from ...checks import Array
 from ..program import Indices, ProgramData, Varying
-from .compiled import compiled, inlined
-from .cones import corrected, longest, over_W, rescale, shift_inside, times_W
+from .compiled import compiled, inlined, part
+from .cones import corrected, longest, rescale, scaled, shift_inside, unscaled
 from .lanes import WIDTH, any_less, at, choose_less, fma, load, size, splat, store
 from .linear import (
-    add_times_P,
+    add_curvature,
     factor,
     solve,
-    times_A,
-    times_H,
+    times,
+    times_squared,
     times_transposed,
 )
 from .plan import Plan
@@ -130,10 +131,10 @@ def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
     if len(q.where) and q.where[-1] == len(q.base) - 1:
         q = Varying(q.base, q.where[:-1], q.values[:, :-1])
     q = Varying(q.base[:-1], q.where, q.values)
-    parts = []
+    parts: list[Any] = []
     for block in (data.P, q, data.A, data.b):
         parts += [block.base, block.where.astype(np.int64), block.values]
-    blocks = Blocks(*map(np.ascontiguousarray, parts))
+    blocks = Blocks(*(np.ascontiguousarray(part) for part in parts))
     codes, rounds = np.zeros((2, n), dtype=np.int64)
     x, z = np.zeros((n, plan.width)), np.zeros((n, plan.height))
     iterate(plan, blocks, room_for(plan), Results(codes, rounds, x, z))
@@ -148,7 +149,7 @@ def _fill(base: Any, where: Any, values: Any, i: int, lane: int, to: Any) -> Non
         to[where[k] * WIDTH + lane] = values[i, k]
 
 
-@compiled
+@part
 def _enter(plan: Any, blocks: Any, room: Any, i: int, lane: int) -> None:
     """Context i takes a lane: at the cones' own centres, where H is one."""
     first = len(plan.A_row) * WIDTH
@@ -182,7 +183,7 @@ def _enter(plan: Any, blocks: Any, room: Any, i: int, lane: int) -> None:
     room.scalars[B_SIZE * WIDTH + lane] = largest
 
 
-@compiled
+@part
 def _leave(plan: Any, room: Any, results: Any, i: int, lane: int) -> None:
     """Write down what became of the context in a lane."""
     code = int(room.scalars[CODE * WIDTH + lane])
@@ -204,14 +205,14 @@ def _larger(a: Any, b: Any) -> Any:
     return choose_less(a, b, b, a)
 
 
-@compiled
+@part
 def _inspect(plan: Any, room: Any, degree: float) -> Any:
     """Residuals, and which lanes have ended. Gives rtau, mu and xi' P xi."""
     n, m = plan.width, plan.height
     scalars = room.scalars
     tau, kappa = load(scalars, TAU), load(scalars, KAPPA)
     times_transposed(plan, room.K, room.z, 0, room.rx)
-    times_A(plan, room.K, room.x, room.rz, 0)
+    times(plan, room.K, room.x, room.rz, 0)
     zero = splat(0.0)
     qx, bz, sz, xPx = zero, zero, zero, zero
     cost, price, off_x, off_z = zero, zero, zero, zero
@@ -220,7 +221,7 @@ def _inspect(plan: Any, room: Any, degree: float) -> Any:
     for j in range(n):
         store(room.Px, j, 0.0)
     if len(plan.P_row):
-        add_times_P(plan, room.K, room.x, room.Px)
+        add_curvature(plan, room.K, room.x, room.Px)
     for j in range(n):
         x, q, Px, Az = (
             load(room.x, j),
@@ -309,7 +310,7 @@ def _right_moving(plan: Any, room: Any) -> None:
 
 @inlined
 def _products(plan: Any, room: Any, step: Any) -> Any:
-    """q' x + b' z of a step, and x' P of the point times it."""
+    """Q' x + b' z of a step, and x' P of the point times it."""
     n = plan.width
     total, curved = splat(0.0), splat(0.0)
     for j in range(n):
@@ -321,7 +322,7 @@ def _products(plan: Any, room: Any, step: Any) -> Any:
     return total, curved
 
 
-@compiled
+@part
 def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
     """Predict, correct, and move; a fresh lane takes its first point."""
     n, m = plan.width, plan.height
@@ -336,7 +337,7 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
     dtau = (rtau - kappa + plain + 2.0 * curved * over) / den
     for k in range(n + m):
         store(moving, k, fma(dtau, load(fixed, k), load(moving, k)))
-    times_H(plan, room.K, room.w, room.eta, moving, n, room.ds)
+    times_squared(plan, room.K, room.w, room.eta, moving, n, room.ds)
     for i in range(m):
         store(room.ds, i, -(load(room.ds, i) + load(room.s, i)))
     dkappa = -kappa - kappa * dtau * over
@@ -347,22 +348,22 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
     away = 1.0 - alpha
     sigma = away * away * away
     centre = sigma * mu
-    over_W(plan, room.w, room.eta, room.ds, room.one)
-    times_W(plan, room.w, room.eta, moving, n, room.other)
+    unscaled(plan, room.w, room.eta, room.ds, room.one)
+    scaled(plan, room.w, room.eta, moving, n, room.other)
     corrected(plan, room.lam, room.one, room.other, centre, room.one)
-    times_W(plan, room.w, room.eta, room.one, 0, room.offset)
+    scaled(plan, room.w, room.eta, room.one, 0, room.offset)
     rest = 1.0 - sigma
     for j in range(n):
         store(room.right, j, rest * load(room.rx, j))
     for i in range(m):
         store(room.right, n + i, load(room.offset, i) - rest * load(room.rz, i))
     back = kappa * tau + dtau * dkappa - centre
-    corrections = _solve(plan, room, room.right, moving)
+    corrections: int = _solve(plan, room, room.right, moving)
     plain, curved = _products(plan, room, moving)
     dtau = (rest * rtau - back * over + plain + 2.0 * curved * over) / den
     for k in range(n + m):
         store(moving, k, fma(dtau, load(fixed, k), load(moving, k)))
-    times_H(plan, room.K, room.w, room.eta, moving, n, room.ds)
+    times_squared(plan, room.K, room.w, room.eta, moving, n, room.ds)
     for i in range(m):
         store(room.ds, i, -(load(room.ds, i) + load(room.offset, i)))
     dkappa = -(back + kappa * dtau) * over
@@ -396,7 +397,7 @@ def _both_positive(tau: Any, dtau: Any, kappa: Any, dkappa: Any, alpha: Any) -> 
     return choose_less(reach, alpha, reach, alpha)
 
 
-@compiled
+@part
 def _start(plan: Any, room: Any, fresh: Any) -> None:
     """The first point of fresh lanes."""
     n, m = plan.width, plan.height
@@ -418,7 +419,7 @@ def _start(plan: Any, room: Any, fresh: Any) -> None:
 
 @inlined
 def _solve(plan: Any, room: Any, right: Any, solution: Any) -> int:
-    return solve(  # type: ignore[no-any-return]
+    corrections: int = solve(
         plan,
         room.K,
         room.L,
@@ -431,6 +432,7 @@ def _solve(plan: Any, room: Any, right: Any, solution: Any) -> int:
         room.left,
         room.room,
     )
+    return corrections
 
 
 @compiled

@@ -1,8 +1,8 @@
 """Eight contexts in one vector: a number type for compiled code.
 
 A value of this type holds one number of each of WIDTH contexts. Arithmetic on it is one
-instruction where the machine has vectors of 512 bits, two where it has 256. What happens
-in one lane never depends on another lane.
+instruction where the machine has vectors of 512 bits, two where it has 256. What
+happens in one lane never depends on another lane.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
 
-class LanesType(types.Type):
+class LanesType(types.Type):  # type: ignore[misc]
     """One number of each of WIDTH contexts."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ LANES = LanesType()
 
 
 @register_model(LanesType)
-class _LanesModel(models.PrimitiveModel):
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _VECTOR)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import compiled, inlined
+from .compiled import inlined, part
 from .lanes import any_less, at, choose_less, fma, load, size, splat, store
 
 #: A pivot below the first, or of the wrong sign, is replaced by the second.
@@ -16,7 +16,7 @@ ABSOLUTE, RELATIVE = 1e-11, 1e-10
 CORRECTIONS, SHRINK = 4, 5.0
 
 
-@compiled
+@part
 def factor(plan: Any, K: Any, L: Any, Y: Any, inverse: Any) -> None:
     """L and the inverse of D, with Y = L D, of K plus a shift of its diagonal."""
     for j in range(plan.unknowns):
@@ -31,8 +31,8 @@ def factor(plan: Any, K: Any, L: Any, Y: Any, inverse: Any) -> None:
         for e in range(at(plan.below_first, j), at(plan.below_first, j + 1)):
             total = load(K, at(plan.slot, e))
             for t in range(at(plan.pair_first, e), at(plan.pair_first, e + 1)):
-                product = load(L, at(plan.pair_L, t))
-                total = fma(-load(Y, at(plan.pair_Y, t)), product, total)
+                product = load(L, at(plan.pair_right, t))
+                total = fma(-load(Y, at(plan.pair_left, t)), product, total)
             store(Y, e, total)
             store(L, e, total * one_over)
 
@@ -57,7 +57,7 @@ def substitute(plan: Any, L: Any, inverse: Any, right: Any) -> None:
 
 
 @inlined
-def times_A(plan: Any, K: Any, x: Any, result: Any, shift: int) -> None:
+def times(plan: Any, K: Any, x: Any, result: Any, shift: int) -> None:
     """A x, written from position `shift` on."""
     for i in range(plan.height):
         total = splat(0.0)
@@ -78,7 +78,7 @@ def times_transposed(plan: Any, K: Any, z: Any, shift: int, result: Any) -> None
 
 
 @inlined
-def add_times_P(plan: Any, K: Any, x: Any, result: Any) -> None:
+def add_curvature(plan: Any, K: Any, x: Any, result: Any) -> None:
     """P x, added."""
     first = len(plan.A_row)
     for e in range(len(plan.P_row)):
@@ -90,7 +90,7 @@ def add_times_P(plan: Any, K: Any, x: Any, result: Any) -> None:
 
 
 @inlined
-def times_H(
+def times_squared(
     plan: Any, K: Any, w: Any, eta: Any, z: Any, shift: int, result: Any
 ) -> None:
     """H z, with z from position `shift` on."""
@@ -118,14 +118,14 @@ def residual(
     """Write right - K guess to `left`, and its largest size."""
     n, m = plan.width, plan.height
     times_transposed(plan, K, guess, n, left)
-    add_times_P(plan, K, guess, left)
+    add_curvature(plan, K, guess, left)
     worst = splat(0.0)
     for j in range(n):
         off = load(right, j) - load(left, j)
         store(left, j, off)
         worst = choose_less(worst, size(off), size(off), worst)
-    times_A(plan, K, guess, left, n)
-    times_H(plan, K, w, eta, guess, n, room)
+    times(plan, K, guess, left, n)
+    times_squared(plan, K, w, eta, guess, n, room)
     for i in range(m):
         off = load(right, n + i) - (load(left, n + i) - load(room, i))
         store(left, n + i, off)
@@ -135,7 +135,7 @@ def residual(
     return worst
 
 
-@compiled
+@part
 def solve(
     plan: Any,
     K: Any,

@@ -26,8 +26,8 @@ from .symbolic import eliminate, firm_pivots, postpone
 
 Flags = npt.NDArray[np.bool_]
 
-#: What is added to K's diagonal: to pivots that are other than zero by themselves, and to
-#: those that are not.
+#: What is added to K's diagonal: to pivots that are other than zero by themselves, and
+#: to those that are not.
 FIRM, LOOSE = 1e-13, 1e-7
 #: Rows up to which a second-order cone is a dense block of K.
 SMALL = 4
@@ -36,8 +36,8 @@ SMALL = 4
 class Plan(NamedTuple):
     """Arrays of positions that compiled code walks along.
 
-    Numbers of K are kept in slots: those of A, of P, minus the diagonal of H, what H has
-    off its diagonal, u and v, and a zero. Unknowns are x, z, and two for each large
+    Numbers of K are kept in slots: those of A, of P, minus the diagonal of H, what H
+    has off its diagonal, u and v, and a zero. Unknowns are x, z, and two for each large
     second-order cone.
 
     Attributes
@@ -48,8 +48,8 @@ class Plan(NamedTuple):
     P_row, P_column : pattern of P's upper triangle; its slots follow those of A
     zero : rows in a zero cone
     linear : rows in a nonnegative cone
-    soc : (cones, 5): first row, rows, and slots: of H's off-diagonal in a small cone; of
-        u, of v without its first entry, which is zero, of eta^2 in a large one
+    soc : (cones, 5): first row, rows, and slots: of H's off-diagonal in a small cone;
+        of u, of v without its first entry, which is zero, of eta^2 in a large one
     diagonal : slot of -H of each row, shape (height,)
     node : unknowns in their order of elimination
     pivot_slot : slot of K's diagonal, in that order
@@ -57,8 +57,8 @@ class Plan(NamedTuple):
     below, below_first : unknowns of the entries of L, by column
     slot : slot of K at each entry of L
     left, left_entry, left_first : unknowns and entries of L, by row
-    pair_Y, pair_L, pair_first : for each entry (i, j) of L, the entries (i, k) and
-        (j, k) whose products are subtracted from it
+    pair_left, pair_right, pair_first : for each entry (i, j) of L, the entries (i, k)
+        and (j, k) whose products are subtracted from it
     slots : number of slots, the last of which is zero
     """
 
@@ -86,8 +86,8 @@ class Plan(NamedTuple):
     left: Indices
     left_entry: Indices
     left_first: Indices
-    pair_Y: Indices
-    pair_L: Indices
+    pair_left: Indices
+    pair_right: Indices
     pair_first: Indices
     slots: int
 
@@ -158,7 +158,7 @@ class _Pattern:
         first = np.searchsorted(program.indices[by_row], np.arange(m + 1))
         solid = pivots < slots
         solid[n + np.concatenate(zero)] = False
-        # The head of a large cone is next to nothing beside u: as a pivot it comes late.
+        # Beside u the head of a large cone is next to nothing: a pivot only later.
         late = np.zeros(unknowns, dtype=bool)
         late[[n + start for start, k, *_ in soc if k > SMALL]] = True
         lists = _lists(unknowns, at, slots, solid, late)
@@ -188,7 +188,11 @@ class _Pattern:
 
 
 def _lists(
-    unknowns: int, at: tuple[Indices, Indices, Indices], zero: int, solid: Flags, late: Flags
+    unknowns: int,
+    at: tuple[Indices, Indices, Indices],
+    zero: int,
+    solid: Flags,
+    late: Flags,
 ) -> dict[str, Indices]:
     """The order of elimination, and where the factors' entries come from."""
     row, column, place = at
@@ -210,8 +214,8 @@ def _lists(
         "left": node[left],
         "left_entry": left_entry,
         "left_first": left_first,
-        "pair_Y": pairs[0],
-        "pair_L": pairs[1],
+        "pair_left": pairs[0],
+        "pair_right": pairs[1],
         "pair_first": pairs[2],
     }
 

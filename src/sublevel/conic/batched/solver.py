@@ -43,7 +43,10 @@ class Batched:
 
     def solve(self, data: ProgramData) -> Solutions:
         """Solve all contexts."""
-        solved = self.attempt(data)
+        return self.completed(data, self.attempt(data))
+
+    def completed(self, data: ProgramData, solved: Solutions) -> Solutions:
+        """What an attempt left open solved by Clarabel, and written over it."""
         rest = np.flatnonzero(solved.status == FAILED)
         if not rest.size:
             return solved

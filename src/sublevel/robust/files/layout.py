@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...checks import Array
-from ...conic.program import ConeProgram, rows_of
 from ...conic.batched.choice import Automatic
+from ...conic.program import ConeProgram, rows_of
 from ...errors import InvalidParameter
 from ...guarantees import Certificate
 from ...loss_set.batch import Batch
