@@ -45,6 +45,7 @@ from .contexts import Contexts, ContextSets, contexts_to_decide, require_compile
 from .deciding import Sets, decide_chunks, decide_each, require_chunk
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
+from .explanation import Explanation, explanation
 from .fallback import as_fallback, exceptions, fall_back
 from .files.layout import to_layout
 from .files.policy_file import write_file
@@ -147,6 +148,23 @@ class Policy:
         Solved one by one they are decided just as exactly, only slower.
         """
         return self._engine.one_by_one
+
+    def explain(self) -> Explanation:
+        """How contexts are solved, and why so; print it.
+
+        Examples
+        --------
+        >>> import cvxpy as cp, sublevel as sl
+        >>> y, x = sl.Uncertain(2, name="y"), cp.Variable(2, nonneg=True)
+        >>> sets = {y: sl.sets.Ellipsoid([1.0, 2.0], [1.0, 1.0])}
+        >>> problem = sl.RobustProblem(cp.Maximize(y @ x), [cp.sum(x) == 1], sets)
+        >>> print(problem.compile().explain())
+        contexts: together, in one compiled program
+        solver: closed form
+        reason: a linear objective and a norm with diagonal weights, over bounds and a
+                coupling row; Clarabel where it is not exact
+        """
+        return explanation(self.one_by_one, self._engine.choice)
 
     @property
     def compiled_losses(self) -> tuple[tuple[Loss, ...] | None, ...]:

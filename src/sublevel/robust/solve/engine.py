@@ -13,8 +13,9 @@ import numpy as np
 
 from ...checks import Array
 from ...conic.by_cvxpy import SOLVERS, CvxpySolver, solver_named
+from ...conic.choice import Choice, chosen
 from ...conic.program import Uncompilable
-from ...conic.solver import Clarabel, Solver
+from ...conic.solver import Solver
 from ...errors import (
     EmptySet,
     InvalidParameter,
@@ -174,7 +175,12 @@ class Engine:
         if self._compiled is None:
             return None
         prepared, compiled = self._compiled
-        return self._task or prepared.task(compiled, self._chunk_solver)
+        return self._task or prepared.task(compiled, self._choice(compiled).solver)
+
+    @property
+    def choice(self) -> Choice | None:
+        """What solves chunks, and why; None before there is a compiled program."""
+        return None if self._compiled is None else self._choice(self._compiled[1])
 
     def decide_one(
         self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
@@ -214,13 +220,19 @@ class Engine:
             return None
         return decided if decided[0].status[0] in SURE else None
 
+    def _choice(self, compiled: Compiled) -> Choice:
+        """The solver that was asked for, or the one that suits the program."""
+        if self._asked is not None:
+            return self._asked
+        return chosen(compiled.program)
+
     @cached_property
-    def _chunk_solver(self) -> Solver:
+    def _asked(self) -> Choice | None:
         if self.solver is None:
-            return Clarabel()
-        return (
-            solver_named(self.solver) if isinstance(self.solver, str) else self.solver
-        )
+            return None
+        if isinstance(self.solver, str):
+            return Choice(solver_named(self.solver), self.solver, "as asked for")
+        return Choice(self.solver, type(self.solver).__name__, "as asked for")
 
     @property
     def _solver_name(self) -> str | None:
@@ -325,7 +337,7 @@ class Engine:
         except Uncompilable:
             # Parameters at their values, where they cannot stay parameters.
             compiled = compile_counterpart(model, ruler, forms, frozen=True)
-        task = prepared.task(compiled, self._chunk_solver)
+        task = prepared.task(compiled, self._choice(compiled).solver)
         return task.decide([None] * len(model.keys), 1), {}
 
     def _compile(
@@ -346,7 +358,7 @@ class Engine:
         except Uncompilable as obstacle:
             self.one_by_one = str(obstacle)
             return
-        solver = self._chunk_solver
+        solver = self._choice(compiled).solver
         if isinstance(solver, CvxpySolver):
             solver.check(compiled.program)
         # What the columns of decisions are is settled before the first one.
