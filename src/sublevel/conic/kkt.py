@@ -95,7 +95,7 @@ def _excess(miss: Array, size: Array) -> Array:
 
 
 def _norm(rows: Array) -> Array:
-    return np.sqrt(np.einsum("ij,ij->j", rows, rows))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", rows, rows)))
 
 
 def _columns(block: Varying) -> Array:

@@ -15,6 +15,7 @@ found one inside the other: a'x falls with nu, and |s x| - tau changes sign once
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ...checks import Array
 from .numbers import FormNumbers
@@ -158,7 +159,7 @@ class _Search:
         return tau, nu
 
     def _slope(
-        self, x: Array, free: Array, tau: Array, nu: Array, norm: Array
+        self, x: Array, free: npt.NDArray[np.bool_], tau: Array, nu: Array, norm: Array
     ) -> Array:
         """How |s x| grows with tau."""
         gain = np.where(free, (self.worth - nu * self.slopes) * self.curve, 0.0)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from ...checks import Array
 from ..pinning import constants
@@ -267,7 +268,12 @@ class _Reading:
                 x = other if v == one else one
                 key = (int(self.columns[x]), int(self.columns[v]))
                 seen.setdefault(key, {})[bool(self.slope[x] > 0)] = row
-        pairs = [(*key, w[True], w[False]) for key, w in seen.items() if len(w) == 2]
+        shared = self._shared()
+        pairs = [
+            (*key, rows[True], rows[False])
+            for key, rows in seen.items()
+            if len(rows) == 2 and not shared[key[1]]
+        ]
         if not pairs:
             return None
         x, v, plus, minus = (np.array(part) for part in zip(*pairs, strict=True))
@@ -280,6 +286,16 @@ class _Reading:
         )
         self.used[plus] = self.used[minus] = True
         return x, v, plus, minus, units
+
+    def _shared(self) -> npt.NDArray[np.bool_]:
+        """Which columns are above several others: a maximum, not a size."""
+        _, first, second = self._pairs()
+        above, below = np.concatenate([first, second]), np.concatenate([second, first])
+        own = ~self.fixed[above] | (self.slope[above] < 0)
+        pairs = np.unique(
+            np.stack([self.columns[above[own]], self.columns[below[own]]]), axis=1
+        )
+        return np.asarray(np.bincount(pairs[0], minlength=self.program.width) > 1)
 
     def _largest(self, sizes: Indices) -> Top | None:
         """A column t in rows `weight x <= t`, and in no others."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checks import Array
+from ..program import Indices
 from .ellipsoid import MISS, NEAR, STEPS
 from .numbers import FormNumbers
 from .point import FormPoint
@@ -89,7 +90,7 @@ class _Knapsack:
     equal : whether the level must be reached
     """
 
-    order: Array
+    order: Indices
     worth: Array
     weights: Array
     upper: Array
@@ -110,15 +111,16 @@ class _Knapsack:
             numbers.upper * slopes,
             slopes,
         )
-        ordered = [
+        worth, weights, upper, slopes = (
             np.take_along_axis(np.broadcast_to(part, (n, m)), order, axis=0)
             for part in parts
-        ]
+        )
         level = np.broadcast_to(numbers.level if coupled else np.inf, m)
-        return cls(order, *ordered, level, np.broadcast_to(numbers.price, m), equal)
+        price = np.broadcast_to(numbers.price, m)
+        return cls(order, worth, weights, upper, slopes, level, price, equal)
 
     def at(self, t: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Amounts, multiplier and pulls for a given t; the value there and its slope."""
+        """Amounts, multiplier and pulls for a given t, the value there, its slope."""
         inverse = np.where(self.weights > 0, 1 / self.weights, np.inf)
         most = np.where(self.weights > 0, t * inverse, np.inf)
         room = np.minimum(self.upper, most)
@@ -187,7 +189,7 @@ def _within(knapsack: _Knapsack) -> FormPoint:
 
 
 def _least_top(knapsack: _Knapsack) -> Array:
-    """The smallest t at which the level can be reached: Newton's steps from the left."""
+    """The smallest t at which the level can be reached, by Newton's steps."""
     t = np.zeros_like(knapsack.level)
     inverse = np.where(knapsack.weights > 0, 1 / knapsack.weights, 0.0)
     for _ in range(len(knapsack.worth) + 1):
