@@ -12,8 +12,10 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
-from ...conic.by_cvxpy import SOLVERS, CvxpySolver, solver_named
+from ...conic.by_cvxpy import CvxpySolver
+from ...conic.by_name import SOLVERS, solver_named
 from ...conic.choice import Choice, chosen
+from ...conic.highs import Highs
 from ...conic.program import Uncompilable
 from ...conic.solver import Solver
 from ...errors import (
@@ -359,7 +361,7 @@ class Engine:
             self.one_by_one = str(obstacle)
             return
         solver = self._choice(compiled).solver
-        if isinstance(solver, CvxpySolver):
+        if isinstance(solver, CvxpySolver | Highs):
             solver.check(compiled.program)
         # What the columns of decisions are is settled before the first one.
         prepared.layout.room(())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.conic import by_cvxpy
+from sublevel.conic import by_name
 from sublevel.conic.solver import Clarabel, Solutions
 
 from .given import Given, calibrated, contexts, portfolio
@@ -47,7 +47,7 @@ def test_a_solver_of_our_own_is_had_by_name(batch, monkeypatch):
     """One line in the registry: no warning, no detour through CVXPY."""
     problem, X, expected = batch
     own = Own()
-    monkeypatch.setitem(by_cvxpy.SOLVERS, "OWN", lambda: own)
+    monkeypatch.setitem(by_name.SOLVERS, "OWN", lambda: own)
     found = problem.compile(solver="OWN").decide(X)
     assert own.seen == 6
     np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-6)
