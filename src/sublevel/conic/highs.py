@@ -131,7 +131,8 @@ class _Live:
         posed.col_lower_ = np.full(program.width, -np.inf)
         posed.col_upper_ = np.full(program.width, np.inf)
         posed.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        posed.a_matrix_.start_, posed.a_matrix_.index_ = program.indptr, program.indices
+        posed.a_matrix_.start_ = program.indptr.astype(np.int32)
+        posed.a_matrix_.index_ = program.indices.astype(np.int32)
         posed.a_matrix_.value_ = A.data
         return posed
 

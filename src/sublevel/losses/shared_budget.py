@@ -18,7 +18,6 @@ from ..predictions import AnyPrediction
 from .base import Loss
 from .labels import LabelLoss, split_blocks
 
-
 #: Ends of the search for the logarithm of a price, and how near they may come.
 ENDS, NEAR = 80.0, 1e-14
 #: Numbers of prices that are looked at together, all contexts counted; most for one.

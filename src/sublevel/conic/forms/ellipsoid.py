@@ -25,6 +25,8 @@ from .point import FormPoint
 STEPS, MISS = 80, 4e-15
 #: How far a norm may be from 1 that should be 1.
 NEAR = 1e-9
+#: Most rounds in which entries are put at their upper ends, or taken back.
+ROUNDS = 20
 
 
 def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoint:
@@ -34,10 +36,60 @@ def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoi
     point = _on_simplex(numbers, equal)
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0))
     if over.size:
-        part = _within(numbers.at(over), coupled, equal)
-        point.x[:, over], point.pull[:, over] = part.x, part.pull
-        point.multiplier[over] = part.multiplier
+        part, settled = _with_upper_ends(numbers.at(over), point.x[:, over], equal)
+        point.put(over, part)
+        rest = over[~settled]
+        if rest.size:
+            point.put(rest, _within(numbers.at(rest), coupled, equal))
     return point
+
+
+def _with_upper_ends(
+    numbers: FormNumbers, x: Array, equal: bool
+) -> tuple[FormPoint, npt.NDArray[np.bool_]]:
+    """Entries beyond their upper ends are put there, until none is; which are settled.
+
+    With some entries at their ends, tau follows from what is left to the others, and nu
+    still solves one equation of the same kind, with `total` the sum of all shares:
+    |(v - nu)_+ / s|^2 + |s upper|^2 (total / left)^2 = 1.
+    """
+    slopes = numbers.slopes
+    worth, upper = -numbers.cost / slopes, numbers.upper * slopes
+    scale = numbers.price * np.abs(numbers.weights) / slopes
+    worth, upper, scale = np.broadcast_arrays(worth, upper, scale)
+    curve = 1 / (scale * scale)
+    full = np.asarray(x * slopes > upper)
+    settled = np.zeros(x.shape[1], dtype=bool)
+    for _ in range(ROUNDS):
+        left = numbers.level - np.where(full, upper, 0.0).sum(axis=0)
+        ends = np.where(full, scale * upper, 0.0)
+        held = np.einsum("ij,ij->j", ends, ends) / left**2
+        free = np.where(full, 0.0, curve)
+        nu = np.where(full, -np.inf, worth - scale).max(axis=0)
+        for _ in range(STEPS):
+            over = np.maximum(worth - nu, 0.0)
+            share = over * free
+            total = share.sum(axis=0)
+            norm = np.sqrt(np.einsum("ij,ij->j", share, over) + held * total * total)
+            fall = (
+                total + held * total * np.where(over > 0, free, 0.0).sum(axis=0)
+            ) / norm
+            miss = norm - 1
+            moved = nu + np.where(miss > MISS, miss / fall, 0.0)
+            if (moved == nu).all():
+                break
+            nu = moved
+        tau = left / total
+        wish = tau * over * curve
+        beyond = wish > upper
+        settled = (beyond == full).all(axis=0) & (left > 0) & (equal | (nu >= 0))
+        if (beyond == full).all():
+            break
+        full = beyond
+    x = np.minimum(wish, upper) / slopes
+    moved = numbers.weights * x
+    pull = moved / np.sqrt((moved * moved).sum(axis=0))
+    return FormPoint(x, nu, pull), settled
 
 
 def _on_simplex(numbers: FormNumbers, equal: bool) -> FormPoint:

@@ -35,8 +35,7 @@ def least_with_largest(numbers: FormNumbers, coupled: bool, equal: bool) -> Form
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0))
     if over.size:
         part = _within(_Knapsack.read(numbers.at(over), coupled, equal))
-        point.x[:, over], point.pull[:, over] = part.x, part.pull
-        point.multiplier[over] = part.multiplier
+        point.put(over, part)
     return point
 
 
@@ -183,8 +182,9 @@ def _within(knapsack: _Knapsack) -> FormPoint:
     nu = np.where(slope == 0, nu, share * nu_left + (1 - share) * nu_right)
     mixed = share * pull_left + (1 - share) * pull_right
     pull = np.where(slope == 0, pull, mixed)
+    pull = pull / np.maximum(pull.sum(axis=0), 1.0)
     # What is left of the pull is due where the top is free anyway.
-    pull[-1] += 1 - pull.sum(axis=0)
+    pull[-1] += np.maximum(1 - pull.sum(axis=0), 0.0)
     return knapsack.point(amount, nu, pull)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...checks import Array
+from ..program import Indices
 
 
 @dataclass(frozen=True)
@@ -22,3 +23,8 @@ class FormPoint:
     x: Array
     multiplier: Array
     pull: Array
+
+    def put(self, contexts: Indices, part: FormPoint) -> None:
+        """Solutions of some contexts in place of those that were there."""
+        self.x[:, contexts], self.pull[:, contexts] = part.x, part.pull
+        self.multiplier[contexts] = part.multiplier
