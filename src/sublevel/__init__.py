@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from . import errors, guarantees, losses, predictions, robust, rules, sets
 from .diagnose import diagnose
 from .evaluation import evaluate
+from .folds import split
 from .loss_set import LossSet
 from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
 from .robust import RobustProblem, Uncertain, affine_rule, load_policy
-from .rules import calibrate_episodes, calibrate_rule, run_episode
+from .rules import calibrate_episodes, calibrate_rule, cross_calibrate, run_episode
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ __all__ = [
     "baselines",
     "calibrate_episodes",
     "calibrate_rule",
+    "cross_calibrate",
     "diagnose",
     "drift",
     "errors",
@@ -44,6 +46,7 @@ __all__ = [
     "rules",
     "run_episode",
     "sets",
+    "split",
     "testing",
     "theory",
 ]

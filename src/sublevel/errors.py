@@ -59,6 +59,10 @@ class CertificateVoid(UserWarning):
     """What was calibrated is no longer what decides; the message says what changed."""
 
 
+class GroupsAbove(UserWarning):
+    """Some groups of contexts violate more often than alpha; the message names them."""
+
+
 class OneByOne(UserWarning):
     """Contexts go to a solver one by one; the message says what that costs."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from time import perf_counter
+
+from tqdm import tqdm
 
 from .runner import Listener, Outcome
 from .settings import Cell
+
+#: The share of the work that is done, cells, and time by what cells weigh.
+FORMAT = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}, {remaining} left]"
 
 
 class Progress:
@@ -24,53 +27,44 @@ class Progress:
     """
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        self.cells, self.start = cells, perf_counter()
+        self.cells = cells
         self.done = self.failed = 0
         self.run = 0.0
-        self.left = sum(cell.setting.weight * len(cell.seeds) for cell in cells)
+        self.total = sum(_weight(cell) for cell in cells)
         self.last = ""
 
     def add(self, outcome: Outcome) -> None:
         """Take note of a cell that is finished, or was found finished."""
         cell = self.cells[outcome.number]
-        weight = cell.setting.weight * len(cell.seeds)
         self.done += 1
         self.failed += outcome.failure is not None
-        self.left -= weight
-        self.run += weight if outcome.seconds else 0.0
+        if outcome.seconds:
+            self.run += _weight(cell)
+        else:
+            # What was there already says nothing about the pace.
+            self.total -= _weight(cell)
         self.last = cell.setting.name
 
-    @property
-    def minutes_left(self) -> float | None:
-        """None until a cell was run."""
-        if not self.run:
-            return None
-        return (perf_counter() - self.start) / self.run * self.left / 60
-
     def line(self) -> str:
-        """All of it in a line."""
-        rest, minutes = "", self.minutes_left
-        if minutes is not None:
-            rest = (
-                f", about {minutes:.0f} min left" if minutes >= 1 else ", < 1 min left"
-            )
+        """All of it but the time, in a line."""
         count = f"{self.done} of {len(self.cells)} cells"
-        return f"{self.last}: {count}, {self.failed} failed{rest}"
+        return f"{self.last}: {count}, {self.failed} failed"
+
+
+def _weight(cell: Cell) -> float:
+    return float(cell.setting.weight * len(cell.seeds))
 
 
 @contextmanager
 def progress(cells: Sequence[Cell]) -> Iterator[Listener]:
-    """A listener that keeps one line up to date, or writes a line a cell to a file."""
-    shown, live = Progress(cells), sys.stderr.isatty()
+    """A listener that keeps a bar up to date."""
+    shown = Progress(cells)
+    # Cells differ by two orders: the pace is that of all so far, not of the last ones.
+    with tqdm(total=shown.total, bar_format=FORMAT, smoothing=0, mininterval=0) as bar:
 
-    def tell(outcome: Outcome) -> None:
-        shown.add(outcome)
-        # Back to the start of the line, and clear what was there.
-        sys.stderr.write(f"\r\x1b[K{shown.line()}" if live else f"{shown.line()}\n")
-        sys.stderr.flush()
+        def tell(outcome: Outcome) -> None:
+            shown.add(outcome)
+            bar.total, bar.n = shown.total, shown.run
+            bar.set_description_str(shown.line())
 
-    try:
         yield tell
-    finally:
-        if live:
-            sys.stderr.write("\n")

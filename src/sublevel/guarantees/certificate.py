@@ -63,6 +63,8 @@ class Certificate:
     groups : tuple of (group, Certificate)
         What each group of contexts is promised, where groups have promises of their
         own.
+    scope : str
+        Of which rows the event is, where not of a new one: "on any row of a new day".
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Certificate:
     holds: str = ""
     measure: str = "with probability"
     groups: tuple[tuple[Hashable, Certificate], ...] = ()
+    scope: str = ""
 
     @property
     def is_finite(self) -> bool:
@@ -267,8 +270,9 @@ def _claim(certificate: Certificate) -> str:
     )
     holds = certificate.holds or f"{how_sure} over the calibration draw"
     at_most = "about" if certificate.heuristic else "at most"
+    where = f" {certificate.scope}" if certificate.scope else ""
     return (
-        f"{certificate.guarantee}: {certificate.event} {certificate.measure} "
+        f"{certificate.guarantee}: {certificate.event}{where} {certificate.measure} "
         f"{at_most} {certificate.alpha:.6g},\n{holds}."
     )
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import cvxpy as cp
     import pandas as pd
 
+    from .explaining.decision_explanation import DecisionExplanation
+
 #: What is promised: the Certificate of the only set, of several one by name; of a
 #: calibrated policy its own; None if nothing is.
 Promise = Certificate | dict[str, Certificate | None] | None
@@ -33,6 +35,14 @@ class Rule(Protocol):
     """An affine rule, which settles once its variables have values."""
 
     def reaction(self, value: Any) -> Reaction: ...
+
+
+class Background(Protocol):
+    """What decisions were taken over: it can say why they are as they are."""
+
+    def explain(
+        self, decisions: Decisions, context: int, again: bool | None
+    ) -> DecisionExplanation: ...
 
 
 @dataclass(frozen=True)
@@ -159,6 +169,21 @@ class DecisionArrays:
         for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
             mine[rows] = theirs
 
+    def at(self, rows: Indices) -> DecisionArrays:
+        """The decisions of some contexts."""
+        return DecisionArrays(
+            self.status[rows],
+            self.values[rows],
+            self.objective[rows],
+            self.bound[rows],
+            self.gap[rows],
+            self.slack[rows],
+            self.violations[rows],
+            self.binding[rows],
+            tuple(outcomes[rows] for outcomes in self.outcomes),
+            self.rounds[rows],
+        )
+
     def take(self, judged: Judgement, values: Array) -> None:
         """Write what the judge says of decisions, one a context, but for a bound."""
         self.values[:], self.objective[:] = values, judged.objective
@@ -250,6 +275,7 @@ class Decision:
     rounds : rounds of cutting planes, 0 if there were none
     scenarios : for each uncertain parameter, the outcomes cutting planes used, shape
         (n, size); a later solve can start from them
+    origin : the decisions it is one of, and its place among them
     """
 
     status: str
@@ -261,6 +287,23 @@ class Decision:
     scenarios: Mapping[Any, Array] = field(default_factory=dict, repr=False)
     variables: Mapping[Named, Array] = field(default_factory=dict, repr=False)
     outcomes: Mapping[Named, Array] = field(default_factory=dict, repr=False)
+    origin: tuple[Decisions, int] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def explain(self, again: bool | None = None) -> DecisionExplanation:
+        """Why the decision is as it is: what binds, what is worst, what less buys.
+
+        Parameters
+        ----------
+        again : bool, optional
+            Whether to decide again at shares of the budget, to see what being safe
+            costs here. By default where the policy is compiled.
+        """
+        if self.origin is None:
+            raise _unexplained()
+        decisions, context = self.origin
+        return decisions.explain(context, again)
 
     @property
     def decided(self) -> bool:
@@ -316,6 +359,7 @@ class Decisions:
     index : labels of the contexts, or None
     own_oracles : names of the parameters whose worst cases are a user's own word
     scenarios : outcomes that cutting planes used, context by context
+    background : what they were taken over, for `explain`; None where it is not at hand
     """
 
     arrays: DecisionArrays
@@ -324,6 +368,24 @@ class Decisions:
     index: Any = None
     own_oracles: tuple[str, ...] = ()
     scenarios: tuple[Mapping[Any, Array], ...] = ()
+    background: Background | None = field(default=None, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The policy stays where it is: decisions go to other processes as arrays.
+        return vars(self) | {"background": None}
+
+    def explain(
+        self, context: int = 0, again: bool | None = None
+    ) -> DecisionExplanation:
+        """Why the decision at one context is as it is; as `Decision.explain`."""
+        if self.background is None:
+            raise _unexplained()
+        if not is_number(context) or not 0 <= context < len(self):
+            raise InvalidParameter(
+                f"Decisions.explain(context) must be from 0 to {len(self) - 1}, got "
+                f"{briefly(context)}."
+            )
+        return self.background.explain(self, int(context), again)
 
     def __len__(self) -> int:
         return len(self.arrays)
@@ -404,6 +466,7 @@ class Decisions:
             self.scenarios[i] if self.scenarios else {},
             {n: v[i] for n, v in self.variables.items()} if some else {},
             {n: v[i] for n, v in self.outcomes.items()} if audit is not None else {},
+            (self, int(i) % len(self)),
         )
 
     def _audit(self, i: int) -> Audit:
@@ -494,6 +557,13 @@ def in_short(certificate: Promise) -> str:
         return "; ".join(f"{k}: {in_short(v)}" for k, v in certificate.items())
     about = "about" if certificate.heuristic else "at most"
     return f"{certificate.guarantee}, {about} {certificate.alpha:.4g}"
+
+
+def _unexplained() -> InvalidParameter:
+    return InvalidParameter(
+        "Decision.explain() needs the policy that decided, and this decision came "
+        "without it: from a file or another process. Decide again with the policy."
+    )
 
 
 def _split(flat: Array, names: Sequence[Named]) -> dict[Named, Array]:

@@ -41,6 +41,8 @@ _REFUSED = (
     "problem",
     "calibrate",
     "at",
+    "at_alpha",
+    "band_",
     "evaluate",
     "certify",
     "frontier",

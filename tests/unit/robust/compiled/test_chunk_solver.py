@@ -177,7 +177,7 @@ def test_live_highs_decides_without_a_warning():
     problem = portfolio(calibrated("absolute", DIM, rng), DIM)[2]
     X = contexts(9, DIM, rng)
     policy = problem.compile(solver="HIGHS")
-    assert policy.explain().solver == "HIGHS"
+    assert policy.choice.name == "HIGHS"
     decisions, expected = policy.decide(X), problem.compile(solver="CLARABEL").decide(X)
     assert (decisions.status == "optimal").all()
     np.testing.assert_allclose(decisions.objective, expected.objective, rtol=1e-6)

@@ -190,8 +190,8 @@ def test_policy_decides_as_with_clarabel(loss, rng):
     # The same whatever the chunk.
     again = policy.decide(X, chunk=7)
     np.testing.assert_array_equal(again.objective, ours.objective)
-    assert policy.explain().solver == "closed form"
-    assert problem.compile(solver="CLARABEL").explain().reason == "as asked for"
+    assert policy.choice.name == "closed form"
+    assert problem.compile(solver="CLARABEL").choice.reason == "as asked for"
 
 
 def test_a_wrong_formula_is_never_taken(rng, monkeypatch):
@@ -228,7 +228,7 @@ def test_forms_by_value_and_saved(tmp_path, rng):
     for region in given.values():
         problem = sl.RobustProblem(cp.Maximize(y @ x), [cp.sum(x) == 2], {y: region})
         policy = problem.compile()
-        assert policy.explain().solver == "closed form"
+        assert policy.choice.name == "closed form"
         expected = problem.compile(solver="CLARABEL").decide()
         np.testing.assert_allclose(
             policy.decide().objective, expected.objective, rtol=1e-6
@@ -245,13 +245,11 @@ def test_explanations(rng):
     r, w = sl.Uncertain(4), cp.Variable(4, nonneg=True)
     rows = [cp.sum(w) == 1, w[0] + w[1] <= 0.5]
     general = sl.RobustProblem(cp.Maximize(r @ w), rows, {r: sets}).compile()
-    assert str(general.explain()) == (
-        "contexts: together, in one compiled program\n"
-        "solver: Clarabel\n"
-        "reason: no closed form, as two rows couple the variables"
+    assert "Solver: Clarabel: no closed form, as two rows couple the variables." in str(
+        general.explain()
     )
+    simple = sl.RobustProblem(cp.Maximize(r @ w), rows[:1], {r: sets}).compile()
+    assert "Solver: closed form: a linear objective and a norm" in str(simple.explain())
     whole = cp.Variable(4, boolean=True)
-    chosen = sl.RobustProblem(cp.Maximize(r @ whole), [cp.sum(whole) == 2], {r: sets})
-    assert "one by one, as some variables are integer" in str(
-        chosen.compile().explain()
-    )
+    integer = sl.RobustProblem(cp.Maximize(r @ whole), [cp.sum(whole) == 2], {r: sets})
+    assert integer.compile().choice is None

@@ -17,11 +17,12 @@ from ...judge.set_oracles import FixedOracle
 from ...model.uncertain import Key
 from ..chunk import ChunkTask
 from ..compiled import Compiled, with_integers
+from .incumbent import Candidate
 from .integers import Integers
 from .memory import Memory
 from .mixed_program import has_polyhedra, mixed_program
 from .named import solve_by_name
-from .outer import Candidate, Outcome, OuterApproximation
+from .outer import Outcome, OuterApproximation
 
 
 @dataclass(frozen=True, eq=False)
