@@ -34,6 +34,10 @@ class Conditions:
         program = data.program
         self._data, self._cones = data, program.cones
         self._products = _Products(program, data.A)
+        # Rows whose right-hand side is 0 throughout have no price.
+        priced = data.b.base != 0
+        priced[data.b.where] = True
+        self._priced = np.flatnonzero(priced)
 
     def hold(
         self, block: Rows, x: Array, z: Array
@@ -55,14 +59,15 @@ class Conditions:
         size += np.abs(q)
         good = _excess(residual, size).max(axis=0) <= 0
         with np.errstate(invalid="ignore"):
-            cost, price = q * x, b * z
+            cost, price = q * x, b[self._priced] * z[self._priced]
         value, dual = cost.sum(axis=0), -price.sum(axis=0)
         terms = np.abs(cost, out=cost).sum(axis=0)
         terms += np.abs(price, out=price).sum(axis=0)
         good &= np.abs(value - dual) <= ROUNDING * terms
         slack, size = self._products.times(moving, x)
-        np.subtract(b, slack, out=slack)
-        size += np.abs(b)
+        np.negative(slack, out=slack)
+        slack[self._priced] += b[self._priced]
+        size[self._priced] += np.abs(b[self._priced])
         start = 0
         for kind, number in self._cones:
             rows = slice(start, start + rows_of(kind, number))
@@ -116,8 +121,8 @@ class _Products:
         matrix = program.matrix(fixed)
         rows, columns = program.indices[block.where], program.columns[block.where]
         across, down = matrix.tocsr(), matrix.T.tocsr()
-        self._times = across, abs(across), _Scatter(columns, rows)
-        self._transposed = down, abs(down), _Scatter(rows, columns)
+        self._times = across, _sizes(across), _Scatter(columns, rows)
+        self._transposed = down, _sizes(down), _Scatter(rows, columns)
 
     def times(self, moving: Array, x: Array) -> tuple[Array, Array]:
         """A x, and |A| |x|, shape (rows, m)."""
@@ -130,18 +135,28 @@ class _Products:
     def _both(
         self,
         fixed: sp.csr_array,
-        sizes: sp.csr_array,
+        sizes: tuple[Indices, sp.csr_array],
         scatter: _Scatter,
         moving: Array,
         given: Array,
     ) -> tuple[Array, Array]:
-        product, size = np.asarray(fixed @ given), np.asarray(sizes @ np.abs(given))
+        product = np.asarray(fixed @ given)
+        # A row of one entry is as large as its value; others are added up.
+        size, (several, table) = np.abs(product), sizes
+        if len(several):
+            size[several] = table @ np.abs(given)
         if len(scatter.to):
             terms = given[scatter.taken]
             terms *= moving
             scatter.add(product, terms)
             scatter.add(size, np.abs(terms, out=terms))
         return product, size
+
+
+def _sizes(fixed: sp.csr_array) -> tuple[Indices, sp.csr_array]:
+    """Rows with several entries that are the same throughout, and their sizes."""
+    several = np.flatnonzero(np.diff(fixed.indptr) > 1)
+    return several, sp.csr_array(abs(fixed[several]))
 
 
 class _Scatter:
