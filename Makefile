@@ -80,9 +80,9 @@ docs: setup ## redraw the figures, rewrite the reference, run every snippet
 	@$(BIN)/python docs/scripts/reference.py
 	@$(BIN)/python -m pytest -q tests/docs
 
-bench: setup ## run every script in bench/
-	@for script in $(wildcard bench/*.py); do \
-	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: setup ## policies next to raw Clarabel, CVXPY and others: BENCH="--quick"
+	@$(BIN)/sublevel bench $(BENCH)
+	@$(BIN)/python bench/import_time.py
 
 fuzz: setup ## random models against an oracle of our own: SEED=0 MODELS=150 JOBS=2
 	@$(BIN)/python -m fuzz --seed $(SEED) --models $(MODELS) --jobs $(JOBS)

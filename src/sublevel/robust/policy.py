@@ -57,8 +57,10 @@ from .solve.cuts.cuts import Cuts
 from .solve.engine import Engine
 from .solve.mixed.integers import Integers
 from .sources import AtLevel
+from .workers import decide_lazily
 
 if TYPE_CHECKING:
+    import dask.dataframe as dd
     import pandas as pd
 
     from .problem import RobustProblem
@@ -246,6 +248,41 @@ class Policy:
         if X is not None and not sets.foreign and self._settled is None:
             self._seen = some_of(sets.X)
         return self._decisions(arrays, sets, scenarios, trusted, index_of(X))
+
+    def decide_lazily(self, X: dd.DataFrame) -> dd.DataFrame:
+        """The decisions at the rows of a Dask DataFrame, when they are asked for.
+
+        Each part of the table is decided on the worker that holds it: models predict
+        there, and nothing passes through this process. Memory is bounded by a part on
+        each worker, and a part that is lost with its worker is decided again. Each
+        row is what `decide` makes of it, as a row of `to_pandas`; but a row that one
+        compiled program cannot decide is not handed to cutting planes.
+
+        What is promised is `certificate_`, as long as the policy decides as it was
+        calibrated to: that is asked when this is called, and a warning says if not.
+
+        Parameters
+        ----------
+        X : covariates of the contexts, with the columns of the calibration
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            One row a context, with its label: status, objective, gap, variables, worst
+            outcomes.
+        """
+        owner = "Policy.decide_lazily"
+        task = self._engine.task(
+            self._keys, ContextSets(self._keys, self._losses, None).first
+        )
+        if task is None:
+            raise InvalidParameter(
+                f"{owner}() needs a compiled program, and {self.one_by_one}. Say "
+                "decide(X), which solves contexts one by one."
+            )
+        self._is_void()
+        rule = task, self._keys, self._losses, self._fallback, self._probes()
+        return decide_lazily(owner, X, *rule)
 
     def decide_one(self, X: Contexts | None = None) -> Decisions:
         """The decision at one context; what a status would hide is an error."""

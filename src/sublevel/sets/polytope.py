@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_matrix, as_vector
+from ..deferred import cp
 from ..errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
 from .base import UncertaintySet
 from .uniform import polar_volume

@@ -10,10 +10,8 @@ import numpy as np
 
 from ...checks import Array
 from ...errors import Unbounded
+from .set_shape import SIDES
 from .uncertain import Key, key_name
-
-#: The sides of an interval.
-SIDES = ("lower", "upper")
 
 
 class End(cp.Parameter):  # type: ignore[misc]

@@ -28,10 +28,10 @@ from ...conic.cone_form import ConeForm
 from ...conic.substitution import substituted
 from ...errors import NotRobustifiable
 from .collinear import merged
-from .ends import SIDES, Ends
+from .ends import Ends
 from .nature import Nature
 from .refusal import Refusal
-from .set_shape import SetShape
+from .set_shape import SIDES, SetShape
 from .summands import Summand, Summands, total
 from .uncertain import Key, Uncertain, key_name, uncertain_in
 

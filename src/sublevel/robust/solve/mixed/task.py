@@ -15,8 +15,9 @@ from ....sets import UncertaintySet
 from ...decisions import DecisionArrays, Layout
 from ...judge.set_oracles import FixedOracle
 from ...model.uncertain import Key
+from ..arrays import Compiled
 from ..chunk import ChunkTask
-from ..compiled import Compiled, with_integers
+from ..compiled import with_integers
 from .incumbent import Candidate
 from .integers import Integers
 from .memory import Memory
