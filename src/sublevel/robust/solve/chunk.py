@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
-from ...conic.forms import ClosedForm
 from ...conic.program import Indices, ProgramData, fill
 from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
 from ...loss_set.batch import Batch
@@ -24,8 +23,6 @@ _LOG = logging.getLogger(__name__)
 
 #: What solves again, each with more trouble than the one before.
 _AGAIN = Clarabel(effort=1), Clarabel(effort=2)
-#: Solvers whose word is taken for what they can tell apart.
-_OWN = Clarabel, ClosedForm
 
 
 @dataclass(frozen=True)
@@ -175,8 +172,8 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     real = np.isfinite(objective) & np.isfinite(x).all(axis=1)
     status[(status == OPTIMAL) & ~real] = FAILED
     status[(status < 0) | (status >= len(STATUSES))] = FAILED
-    # A resolution is taken at the word of our own solvers only.
-    own = solved.resolution if type(solver) in _OWN else None
+    # A resolution is taken at the word of our own solver only.
+    own = solved.resolution if type(solver) is Clarabel else None
     return Solutions(status, x, objective, bound, own)
 
 
