@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from ..checks import Array
 from .program import ConeProgram, Indices, ProgramData, Rows, Varying, rows_of
@@ -118,45 +117,36 @@ class _Products:
     def __init__(self, program: ConeProgram, block: Varying) -> None:
         fixed = block.base.copy()
         fixed[block.where] = 0.0
-        matrix = program.matrix(fixed)
-        rows, columns = program.indices[block.where], program.columns[block.where]
-        across, down = matrix.tocsr(), matrix.T.tocsr()
-        self._times = across, _sizes(across), _Scatter(columns, rows)
-        self._transposed = down, _sizes(down), _Scatter(rows, columns)
+        steady = np.flatnonzero(fixed)
+        self._shape = program.height, program.width
+        self._fixed = fixed[steady][:, None]
+        # Columns and rows of entries that are the same throughout, and of others.
+        self._places = [
+            (program.columns[entries], program.indices[entries])
+            for entries in (steady, block.where)
+        ]
+        self._down = [_Scatter(columns, rows) for columns, rows in self._places]
+        self._across = [_Scatter(rows, columns) for columns, rows in self._places]
 
     def times(self, moving: Array, x: Array) -> tuple[Array, Array]:
         """A x, and |A| |x|, shape (rows, m)."""
-        return self._both(*self._times, moving, x)
+        return self._both(self._shape[0], self._down, moving, x)
 
     def transposed(self, moving: Array, z: Array) -> tuple[Array, Array]:
         """A' z, and |A|' |z|, shape (nx, m)."""
-        return self._both(*self._transposed, moving, z)
+        return self._both(self._shape[1], self._across, moving, z)
 
     def _both(
-        self,
-        fixed: sp.csr_array,
-        sizes: tuple[Indices, sp.csr_array],
-        scatter: _Scatter,
-        moving: Array,
-        given: Array,
+        self, rows: int, scatters: list[_Scatter], moving: Array, given: Array
     ) -> tuple[Array, Array]:
-        product = np.asarray(fixed @ given)
-        # A row of one entry is as large as its value; others are added up.
-        size, (several, table) = np.abs(product), sizes
-        if len(several):
-            size[several] = table @ np.abs(given)
-        if len(scatter.to):
-            terms = given[scatter.taken]
-            terms *= moving
-            scatter.add(product, terms)
-            scatter.add(size, np.abs(terms, out=terms))
+        product, size = np.zeros((2, rows, given.shape[1]))
+        for scatter, values in zip(scatters, (self._fixed, moving), strict=True):
+            if len(scatter.to):
+                terms = given[scatter.taken]
+                terms *= values
+                scatter.add(product, terms)
+                scatter.add(size, np.abs(terms, out=terms))
         return product, size
-
-
-def _sizes(fixed: sp.csr_array) -> tuple[Indices, sp.csr_array]:
-    """Rows with several entries that are the same throughout, and their sizes."""
-    several = np.flatnonzero(np.diff(fixed.indptr) > 1)
-    return several, sp.csr_array(abs(fixed[several]))
 
 
 class _Scatter:

@@ -190,7 +190,7 @@ class _Reading:
 
     def form(self) -> Form:
         program = self.program
-        if program.P.nnz:
+        if len(program.P.data):
             raise NoForm("the objective is quadratic")
         strange = set(self.kind.tolist()) - {"zero", "nonneg", "soc"}
         if strange:
@@ -329,8 +329,16 @@ class _Reading:
             return order, None
         table = self.program.A
         one, other = order[::2], order[1::2]
-        alike = len(one) == len(other) and (members[::2] == members[1::2]).all()
-        if not alike or abs(table[entries[one]] + table[entries[other]]).max() > 0:
+        alike = len(one) == len(other)
+        alike = alike and bool((members[::2] == members[1::2]).all())
+        for first, second in zip(one.tolist(), other.tolist(), strict=alike):
+            mine, theirs = (
+                slice(*table.indptr[[entries[k], entries[k] + 1]])
+                for k in (first, second)
+            )
+            alike &= np.array_equal(table.indices[mine], table.indices[theirs])
+            alike = alike and np.array_equal(table.data[mine], -table.data[theirs])
+        if not alike:
             raise NoForm("a variable comes twice under one maximum")
         return one, other
 
