@@ -462,7 +462,7 @@ class Policy:
         n_jobs: int | None = None,
         floor: float | Callable[[Array], float] = -np.inf,
     ) -> Array:
-        """The least budget from which on decisions keep their word, shape (n,).
+        """The least budget from which on decisions do not violate, shape (n,).
 
         At every larger budget of the grid the decision at the context does not violate
         once its outcome is known. A fixed function of context and outcome: scores that

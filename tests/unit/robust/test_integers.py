@@ -143,7 +143,7 @@ def test_time_that_runs_out_comes_with_a_decision_and_its_gap():
     # Its optimum, by SCIP, is in between.
     assert early.objective <= 117.9694933
     assert early.bound >= 117.9694932
-    assert early.gap < 0.05
+    assert 0 < early.gap < 0.5
 
 
 def random_model(seed):
