@@ -90,9 +90,9 @@ package: setup ## build sdist and wheel into dist/ and check them
 	@rm -rf dist && $(BIN)/python -m build --outdir dist .
 	@$(BIN)/python -m twine check --strict dist/*
 
-bench: setup ## run every script in bench/
-	@for script in $(wildcard bench/*.py); do \
-	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: setup ## policies next to raw Clarabel, CVXPY and others: BENCH="--quick"
+	@$(BIN)/sublevel bench $(BENCH)
+	@$(BIN)/python bench/import_time.py
 
 fuzz: setup ## random models against an oracle of our own: SEED=0 MODELS=150 JOBS=2
 	@$(BIN)/python -m fuzz --seed $(SEED) --models $(MODELS) --jobs $(JOBS)

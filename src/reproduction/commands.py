@@ -1,4 +1,4 @@
-"""What the `sublevel` command does: `demo` and `reproduce`."""
+"""What the `sublevel` command does: `demo`, `reproduce` and `bench`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from runpy import run_path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,8 @@ from sublevel.errors import InvalidParameter, SublevelError
 from .files import try_folder
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+#: What measures, in the project's own folder: it is not installed.
+BENCH = Path(__file__).parents[2] / "bench" / "run.py"
 #: What a shell gets: the work failed; the words of the command were wrong, as typer has
 #: it too; Ctrl-C.
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
@@ -102,6 +105,36 @@ def reproduce(
     for line in paper.digest(facts):
         typer.echo(line)
     _wrote(paths, start)
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option(help="Few contexts: minutes.")] = False,
+    out: Annotated[
+        Path, typer.Option(help="Folder for results.json and costs.svg.")
+    ] = Path("build/bench"),
+    compare: Annotated[
+        Path | None, typer.Option(help="results.json of an earlier run.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Families of problems, as P1,storage.")
+    ] = None,
+) -> None:
+    """Measure policies next to raw Clarabel, CVXPY and others, on this machine."""
+    if not BENCH.exists():
+        typer.echo(
+            "sublevel bench must be run where the project's folder bench/ is, and that "
+            "is not installed with the package. Clone the repository and say "
+            "`make bench`.",
+            err=True,
+        )
+        raise typer.Exit(FAILED)
+    given = ["--out", str(out), *(["--quick"] if quick else [])]
+    given += [] if compare is None else ["--compare", str(compare)]
+    given += [] if only is None else ["--only", only]
+    with _one_sentence("Interrupted."):
+        code = run_path(str(BENCH))["main"](given)
+    raise typer.Exit(code)
 
 
 @contextmanager

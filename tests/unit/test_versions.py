@@ -1,5 +1,6 @@
 """What `make oldest` installs is what pyproject.toml allows at least."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,9 @@ def lower_bounds(pyproject):
     project = tomllib.loads(pyproject)["project"]
     extras = project["optional-dependencies"]
     kept = [extras[name] for name in extras if name not in ("torch", "docs", "dev")]
-    return sorted([*project["dependencies"], *(one for extra in kept for one in extra)])
+    every = [*project["dependencies"], *(one for extra in kept for one in extra)]
+    # A constraint names a package without its extras.
+    return sorted(re.sub(r"\[.*\]", "", one) for one in every)
 
 
 def pinned(constraints):

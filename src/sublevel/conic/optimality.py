@@ -67,7 +67,7 @@ def _transposed(data: ProgramData, z: Array) -> Array:
     program, block = data.program, data.A
     constant = block.base.copy()
     constant[block.where] = 0.0
-    product = np.ascontiguousarray((program.matrix(constant).T @ z.T).T)
+    product = np.ascontiguousarray((program.transposed(constant) @ z.T).T)
     if len(block.where):
         terms = block.values * z[:, program.indices[block.where]]
         columns = program.columns[block.where]

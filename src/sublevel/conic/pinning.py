@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from ..checks import Array
+from ..deferred import sp
 from .program import ConeProgram, Indices, rows_of
 
 

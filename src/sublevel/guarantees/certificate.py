@@ -12,9 +12,8 @@ from math import inf, isinf
 from textwrap import fill
 from typing import Any
 
-from scipy.special import betaincinv
-
 from ..checks import briefly, is_number, is_whole, require_level
+from ..deferred import special
 from ..errors import InvalidParameter
 from ..tables import html_table
 
@@ -147,7 +146,8 @@ class Certificate:
             )
         shape = (self.sample_size + 1 - self.rank, self.rank)
         tail = (1 - level) / 2
-        return float(betaincinv(*shape, tail)), float(betaincinv(*shape, 1 - tail))
+        low, high = (special.betaincinv(*shape, q) for q in (tail, 1 - tail))
+        return float(low), float(high)
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as plain JSON values; infinities become "inf" and "-inf".

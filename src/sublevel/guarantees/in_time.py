@@ -41,8 +41,9 @@ def with_times(certificate: Certificate, X: Table | None) -> Certificate:
         else ", and rows near each other no more alike than others (else calibrate "
         "whole days: guarantee=sl.guarantees.UnitAverage('days'))"
     )
+    what = "units" if certificate.scope else "rows"
     drift = (
-        "If the world drifts, alpha grows: of independent rows by at most twice the "
+        f"If the world drifts, alpha grows: of independent {what} by at most twice the "
         "mean total variation distance between those calibrated on and a new one."
         if certificate.confidence is None
         else "If the world drifts, no confidence is left."

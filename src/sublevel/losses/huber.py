@@ -7,13 +7,15 @@ Its sublevel sets suit heavy-tailed residuals: one wild calibration outcome move
 budget linearly, where the squared error would move it quadratically.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, require_positive
+from ..deferred import cp
 from ..epigraph import Epigraph, magnitude
 from ..norm_ball import aligned
 from .base import Forecast, location_of, per_row

@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall
 from .base import Forecast, Loss, Slots

@@ -7,6 +7,8 @@
 | `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC  |
 | `plot_comparison`   | `comparison_table`  | regret and violations of policies       |
 | `frontier`          | `Policy.frontier`   | what each violation level costs         |
+| `plot_band`         | `Policy.band_`      | what may be promised at each level      |
+| `plot_groups`       | `by_group`          | violations in each group of contexts    |
 | `plot_findings`     | `sl.diagnose`       | evidence against strong assertions      |
 | `plot_explanation`  | `Decision.explain`  | a decision's worst outcome, and its set |
 | `plot_steps`        | `Policy.explain`    | what a step of alpha or data would buy  |
@@ -19,6 +21,7 @@ when a picture is drawn.
 from .comparison import comparison_table, plot_comparison
 from .explained import plot_explanation, plot_steps
 from .findings import plot_findings
+from .groups import plot_groups
 from .outline import plot_set, set_table
 from .over_time import over_time_table, plot_over_time
 from .promises import (
@@ -27,7 +30,7 @@ from .promises import (
     calibration_curve,
     calibration_table,
 )
-from .trade_off import frontier
+from .trade_off import frontier, plot_band
 
 __all__ = [
     "budget_curve",
@@ -37,9 +40,11 @@ __all__ = [
     "comparison_table",
     "frontier",
     "over_time_table",
+    "plot_band",
     "plot_comparison",
     "plot_explanation",
     "plot_findings",
+    "plot_groups",
     "plot_over_time",
     "plot_set",
     "plot_steps",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly
+from ..deferred import is_expression
 from ..errors import InvalidParameter
 
 #: Which rows of a batch: one, or some of them.
@@ -202,7 +202,7 @@ AnyPrediction = Prediction | LabelPrediction | JointPrediction
 
 def _table(owner: str, name: str, value: object) -> Any:
     """Numbers of one context, shape (m,), or of many, (n, m); else what CVXPY holds."""
-    if isinstance(value, cp.Expression):
+    if is_expression(value):
         return value
     array = as_numbers(owner, name, value)
     if array.ndim not in (1, 2):

@@ -110,6 +110,7 @@ class ContextSets:
     rows : number of contexts
     foreign : whether X are predictions in place of covariates
     riders : probes to ask the models along with contexts, or None
+    hopeful : whether some context is sure to be predicted, here or elsewhere
     """
 
     keys: tuple[UncertainKey, ...]
@@ -118,7 +119,7 @@ class ContextSets:
     rows: int = 1
     foreign: bool = False
     riders: Riders | None = None
-    _hope: bool = field(default=False, repr=False)
+    hopeful: bool = field(default=False, repr=False)
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
@@ -175,9 +176,10 @@ class ContextSets:
         return np.unique(np.linspace(0, self.rows - 1, PROBES).astype(int))
 
     def _any_possible(self) -> bool:
-        if not self._hope:
-            self._hope = any(self._failure(i) is None for i in self._spread()[:, None])
-        return self._hope
+        if not self.hopeful:
+            each = self._spread()[:, None]
+            self.hopeful = any(self._failure(i) is None for i in each)
+        return self.hopeful
 
     def _halve(self, rows: Indices, error: Exception) -> Indices:
         """The rows that can be predicted, of some that cannot all be."""

@@ -20,16 +20,16 @@ from ...sets import UncertaintySet, from_dict
 from ...sets.as_dict import loss_from_dict, loss_to_dict
 from ..contexts import common_budget
 from ..decisions import Layout, Named
-from ..judge.places import TablePlace
+from ..judge.place import TablePlace
 from ..judge.ruler import Ruler
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
-from ..judge.sum_rows import BentTerm, SumRow
+from ..judge.sum_row import BentTerm, SumRow
 from ..judge.written_rows import WrittenRows
 from ..keys import UncertainKey
 from ..probes import Probes
+from ..solve.arrays import Compiled
 from ..solve.chunk import ChunkTask
-from ..solve.compiled import Compiled
-from ..solve.slots import end_values, slot_values
+from ..solve.slot_values import end_values, slot_values
 from ..sources import AtLevel
 from .frames import contexts_from, contexts_to
 from .packing import MOST, Packer, Unpacker, as_shape, require, whole

@@ -16,8 +16,8 @@ from ...loss_set.batch import Batch
 from ..decisions import DecisionArrays, Layout
 from ..judge.ruler import Judgement
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
-from .compiled import Compiled
-from .slots import end_values, slot_values
+from .arrays import Compiled
+from .slot_values import end_values, slot_values
 
 _LOG = logging.getLogger(__name__)
 

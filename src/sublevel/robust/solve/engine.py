@@ -35,8 +35,9 @@ from ..keys import UncertainKey
 from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.uncertain import Key
+from .arrays import Compiled
 from .chunk import ChunkTask
-from .compiled import Compiled, compile_counterpart
+from .compiled import compile_counterpart
 from .cuts.cuts import Cuts, CutTask
 from .cuts.linear_model import LinearModel, linear_model
 from .lifted_set import bends_outcome, with_lifted

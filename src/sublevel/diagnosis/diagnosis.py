@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from math import inf
+from dataclasses import replace
+from math import inf, isfinite
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_ndtr, ndtri_exp
+from scipy.stats import rankdata
 
 from ..checks import Array, briefly, require_level
 from ..errors import InvalidParameter
@@ -14,14 +17,35 @@ from ..guarantees import PAC, Marginal
 from ..loss_set import LossSet
 from ..loss_set.marks import Hashes, count_seen, mark_rows
 from ..losses import Loss, Mahalanobis
-from ..predictions import AnyPrediction, Prediction, Table, can, require_aligned
+from ..predictions import (
+    AnyPrediction,
+    Prediction,
+    Table,
+    can,
+    frame_columns,
+    require_aligned,
+)
+from ..theory.context_scan import look_for_bias, look_for_spread
+from ..theory.residual_checks import Fact, look_at_dependence, normal_scores
 from ..theory.residual_study import (
     FEWEST,
     NUMBERS,
     encode_contexts,
     study_residuals,
 )
-from .advice import PROMISES, REMEDIES, SEEN, USED, advise
+from .advice import (
+    CHANGED,
+    CLOSER,
+    DEPENDENCE,
+    EXPLAINED_BY,
+    NUMBERED,
+    PLACE,
+    PROMISES,
+    SEEN,
+    USED,
+    WIDE,
+    advise,
+)
 from .findings import Check, Findings
 
 #: Some rows: flags, or all of them.
@@ -55,12 +79,13 @@ def diagnose(
     require_level("diagnose", alpha=alpha, delta=delta)
     residuals, loss = _residuals(sets, X, Y)
     seen, fresh = _reuse(sets.training_marks, SEEN, X, Y)
-    used, _ = _reuse(sets.calibration_marks, USED, X, Y)
-    numbers, limit = _numbers(
-        residuals[fresh], encode_contexts(X, len(residuals)), fresh
-    )
+    used, unused = _reuse(sets.calibration_marks, USED, X, Y)
+    contexts = encode_contexts(X, len(residuals))
+    numbers, limit = _numbers(residuals[fresh], contexts, fresh)
+    changed = _changed(sets, X, Y, _both(fresh, unused), limit)
+    closer = _closer(residuals[fresh], contexts, fresh, X, numbers, limit)
     sizes = _sizes(len(residuals[fresh]), alpha, delta)
-    checks = (*seen, *used, *sizes, *numbers)
+    checks = (*seen, *used, *sizes, *changed, *numbers, *closer)
     return Findings(checks, advise(checks, loss, alpha, limit), limit)
 
 
@@ -116,6 +141,13 @@ def _reuse(
     return [check], ~np.isin(rows, before)
 
 
+def _both(one: Rows, other: Rows) -> Rows:
+    """Rows that are in both."""
+    if isinstance(one, slice) or isinstance(other, slice):
+        return other if isinstance(one, slice) else one
+    return one & other
+
+
 def _sizes(size: int, alpha: float, delta: float) -> list[Check]:
     plain = Marginal().minimum_sample_size(alpha)
     sure = PAC(delta).minimum_sample_size(alpha)
@@ -130,12 +162,12 @@ def _numbers(
 ) -> tuple[list[Check], float]:
     """What residuals, and contexts, say; and the limit of chance."""
     if len(residuals) < FEWEST:
-        return [_skipped(name, f"fewer than {FEWEST} rows") for name in REMEDIES], inf
+        return [_skipped(name, f"fewer than {FEWEST} rows") for name in NUMBERED], inf
     study = study_residuals(residuals, None if contexts is None else contexts[fresh])
-    surprises = dict(zip(REMEDIES, study.surprises, strict=False))
+    surprises = dict(zip(NUMBERED, study.surprises, strict=False))
     values = {
         name: vars(study)[number]
-        for name, number in zip(REMEDIES, NUMBERS, strict=True)
+        for name, number in zip(NUMBERED, NUMBERS, strict=False)
     }
     return [
         Check(
@@ -147,8 +179,65 @@ def _numbers(
         )
         if name in surprises
         else _skipped(name, "X has no columns")
-        for name in REMEDIES
+        for name in NUMBERED
     ], study.limit
+
+
+def _columns(X: Table, width: int) -> list[str]:
+    named = frame_columns(X)
+    return list(named) if named else [f"column {at}" for at in range(width)]
+
+
+def _closer(
+    residuals: Array,
+    contexts: Array | None,
+    fresh: Rows,
+    X: Table,
+    numbers: list[Check],
+    limit: float,
+) -> list[Check]:
+    """What is too rare, or too slight, for the numbers; not where they say it."""
+    if not isfinite(limit):
+        return [_skipped(name, f"fewer than {FEWEST} rows") for name in CLOSER]
+    checks = {DEPENDENCE: _check(DEPENDENCE, look_at_dependence(residuals), limit)}
+    if contexts is None:
+        checks |= {name: _skipped(name, "X has no columns") for name in (PLACE, WIDE)}
+    else:
+        table, names = contexts[fresh], _columns(X, contexts.shape[1])
+        checks[PLACE] = _check(PLACE, look_for_bias(residuals, table, names), limit)
+        checks[WIDE] = _check(WIDE, look_for_spread(residuals, table, names), limit)
+    alarms = {check.name for check in (*numbers, *checks.values()) if check.alarming}
+    return [
+        replace(check, alarming=False) if alarms & EXPLAINED_BY[name] else check
+        for name, check in checks.items()
+    ]
+
+
+def _check(name: str, fact: Fact, limit: float) -> Check:
+    needed = f"0 up to chance{f'; most in {fact.where}' if fact.where else ''}"
+    return Check(name, fact.value, needed, fact.surprise, fact.surprise > limit)
+
+
+def _changed(
+    sets: LossSet, X: Table, Y: Table, rows: Rows, limit: float
+) -> list[Check]:
+    """Losses against those of the calibration, by van der Waerden's test."""
+    if not (isinstance(sets, LossSet) and sets.is_calibrated and isfinite(limit)):
+        return []
+    before, after = sets.scores_, sets.scores(X, Y)[rows]
+    if len(sets.losses_) > 1 or min(len(before), len(after)) < FEWEST:
+        return []
+    both = np.concatenate([before, after])[:, None]
+    scores = normal_scores(both)[:, 0]
+    error = scores.std() * np.sqrt(1 / len(after) - 1 / len(both))
+    surprise = abs(scores[len(before) :].mean()) / (error or inf)
+    # Of both sides.
+    chance = min(np.log(2) + float(log_ndtr(-surprise)), np.log(0.5))
+    surprise = float(-ndtri_exp(chance))
+    ranks = rankdata(both[:, 0])[len(before) :]
+    higher = ranks.mean() / len(before) - (len(after) + 1) / 2 / len(before) - 0.5
+    needed = "0 up to chance"
+    return [Check(CHANGED, float(higher), needed, surprise, surprise > limit)]
 
 
 def _skipped(name: str, why: str) -> Check:

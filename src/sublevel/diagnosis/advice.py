@@ -19,6 +19,10 @@ PROMISES = {
 
 _TAILS, _TOTAL = "excess kurtosis", "R^2 of the total loss"
 _GIVEN = "bias given X (R^2)"
+DEPENDENCE = "dependence of components"
+PLACE, WIDE = "bias in some contexts", "spread in some contexts"
+#: Losses, held against those of the calibration.
+CHANGED = "loss against the calibration"
 
 #: What each number of a Diagnosis, in its order, is called, and what would help.
 REMEDIES = {
@@ -35,6 +39,27 @@ REMEDIES = {
         "A model of the spread with loss='gaussian', or Mondrian groups, would have "
         "smaller sets where outcomes are easy to predict."
     ),
+    DEPENDENCE: (
+        "Components go together beyond their correlation, which no covariance sees: a "
+        "model of the spread with loss='gaussian' helps if it is common to them."
+    ),
+    PLACE: (
+        "The model is off in a part of the contexts: mend it there, or promise that "
+        "part what it needs with Mondrian groups."
+    ),
+    WIDE: (
+        "Residuals are wider in a part of the contexts: a model of the spread with "
+        "loss='gaussian', or Mondrian groups, would follow it."
+    ),
+}
+#: What is looked at more closely, after the numbers of a Diagnosis.
+CLOSER = (DEPENDENCE, PLACE, WIDE)
+NUMBERED = tuple(name for name in REMEDIES if name not in CLOSER)
+#: Alarms that say as much already.
+EXPLAINED_BY = {
+    DEPENDENCE: {"correlation", "correlation given X (R^2)", _TOTAL, WIDE, PLACE},
+    PLACE: {_GIVEN},
+    WIDE: {_TOTAL, _GIVEN, PLACE},
 }
 #: What to say in their place where the sets have the loss already.
 _HAD: dict[str, tuple[tuple[type, ...], str]] = {
@@ -56,7 +81,7 @@ def advise(checks: tuple[Check, ...], loss: Loss, alpha: float, limit: float) ->
     """What to make of it, most urgent first."""
     alarms = {check.name: check for check in checks if check.alarming}
     against = [name for name in REMEDIES if name in alarms]
-    sentences = [*_about_rows(alarms, alpha)]
+    sentences = [*_about_rows(alarms, alpha), *_about_change(alarms)]
     if not against:
         return " ".join([*sentences, _nothing(checks, alarms, limit)])
     sentences.append(
@@ -90,6 +115,17 @@ def _about_rows(alarms: dict[str, Check], alpha: float) -> Iterator[str]:
             return
 
 
+def _about_change(alarms: dict[str, Check]) -> Iterator[str]:
+    """What is wrong with a calibration that these rows are not like."""
+    if CHANGED in alarms:
+        higher = "larger" if alarms[CHANGED].value > 0 else "smaller"
+        yield (
+            f"Losses are {higher} than those these sets were calibrated on, by more "
+            "than chance: the world has changed, and what was promised is void. "
+            "Calibrate on rows like these."
+        )
+
+
 def _nothing(checks: tuple[Check, ...], alarms: dict[str, Check], limit: float) -> str:
     """What no evidence means, in so many rows."""
     named = {check.name: check for check in checks}
@@ -116,4 +152,6 @@ def _remedy(name: str, alarms: dict[str, Check], loss: Loss) -> str:
         return instead
     if name == _TAILS and _TOTAL in alarms:
         return "Heavy tails may be no more than a loss that depends on X."
+    if name in (PLACE, WIDE):
+        return f"{REMEDIES[name]} It is {alarms[name].needed.split('; ')[-1]}."
     return REMEDIES[name]
