@@ -58,9 +58,9 @@ def problem(sets):
 # ## One calibration
 #
 # Days are dealt at random: 150 to train a ridge regression, 120 to calibrate, 94 to
-# look. (For days in their order see the pages on time series.) Three operators plan:
-# one trusts the forecast; one asks for sets that hold 90 % of all demands; one asks
-# that 90 % of its *plans* work.
+# look. (For days in their order see [Time series](../how-to/time-series.md).) Three
+# operators plan: one trusts the forecast; one asks for sets that hold 90 % of all
+# demands; one asks that 90 % of its *plans* work.
 
 
 def deal(seed):
