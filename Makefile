@@ -1,6 +1,6 @@
 # Every target does its own set-up. `make` alone lists the targets.
 PYTHON ?= python3
-EXTRAS := torch,plots,report,boosting,dask,pyomo,scip,docs,test,dev
+EXTRAS := torch,plots,report,boosting,dask,pyomo,scip,fast,docs,test,dev
 JOBS   ?= 2
 SEED   ?= 0
 MODELS ?= 150

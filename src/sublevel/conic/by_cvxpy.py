@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..checks import Array
 from ..errors import InvalidParameter
+from .batched.solver import Batched
 from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 from .scaling import scale
 from .solver import (
@@ -24,7 +25,7 @@ from .solver import (
 )
 
 #: Solvers of our own that can be asked for by name; any other name is CVXPY's.
-SOLVERS: dict[str, Callable[[], Solver]] = {"CLARABEL": Clarabel}
+SOLVERS: dict[str, Callable[[], Solver]] = {"CLARABEL": Clarabel, "BATCHED": Batched}
 
 _CODES = {
     cp.OPTIMAL: OPTIMAL,

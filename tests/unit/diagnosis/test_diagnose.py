@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import sublevel as sl
+from sublevel.calibration.band import band_of
 from sublevel.diagnosis.findings import Check, Findings
 from sublevel.errors import InvalidParameter
 
@@ -328,6 +329,25 @@ def test_the_frontier_picture():
         sl.plots.frontier(frame, "cost")
     with pytest.raises(InvalidParameter, match=r"Policy\.frontier"):
         sl.plots.frontier(frame.drop(columns="low"))
+    bounded = frame.assign(bound=[0.1, 0.05, 0.1, 0.05])
+    assert len(sl.plots.frontier(bounded).collections) > len(ax.collections)
+    # Without test data the bounds are what is drawn.
+    untested = bounded.drop(columns=["violation", "low", "high"])
+    drawn = sl.plots.frontier(untested).containers[0].lines[0].get_xdata()
+    assert drawn.tolist() == [0.05, 0.1]
+    with pytest.raises(InvalidParameter, match="none called 'bound'"):
+        sl.plots.frontier(untested.drop(columns="bound"))
+
+
+def test_the_picture_of_a_band():
+    scores = np.append(np.repeat(np.arange(25.0), 8), [np.inf, np.inf])
+    band = band_of(scores, widest=0.3, delta=0.1)
+    ax = sl.plots.plot_band(band)
+    bounds, beyond = (line.get_ydata() for line in ax.lines)
+    for level, bound in zip(ax.lines[0].get_xdata(), bounds, strict=True):
+        assert bound == band.bound_at(level)
+    assert (beyond < bounds).all()
+    assert np.isfinite(ax.lines[0].get_xdata()).all()
 
 
 @pytest.mark.parametrize("shift", [1e7, 1e9, 1e12])

@@ -12,9 +12,10 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
+from ...conic.batched.choice import Automatic
 from ...conic.by_cvxpy import SOLVERS, CvxpySolver, solver_named
 from ...conic.program import Uncompilable
-from ...conic.solver import Clarabel, Solver
+from ...conic.solver import Solver
 from ...errors import (
     EmptySet,
     InvalidParameter,
@@ -218,14 +219,32 @@ class Engine:
     @cached_property
     def _chunk_solver(self) -> Solver:
         if self.solver is None:
-            return Clarabel()
+            return Automatic()
         return (
             solver_named(self.solver) if isinstance(self.solver, str) else self.solver
         )
 
+    def explain(self) -> str:
+        """How contexts are decided, and why."""
+        if self.one_by_one is not None:
+            return f"Contexts are decided one by one: {self.one_by_one}."
+        if self._compiled is None:
+            return "How contexts are solved is settled when the first are decided."
+        solver, program = self._chunk_solver, self._compiled[1].program
+        shared = (
+            f"One program of {program.width} unknowns and {program.height} rows serves "
+            "all contexts."
+        )
+        if isinstance(solver, Automatic):
+            return f"{shared} {solver.explained(program)}"
+        name = self.solver if isinstance(self.solver, str) else type(solver).__name__
+        return f"{shared} They are solved by {name}, which was asked for."
+
     @property
     def _solver_name(self) -> str | None:
-        return self.solver if isinstance(self.solver, str) else None
+        """The name of one of CVXPY's solvers, if one was asked for."""
+        named = isinstance(self.solver, str) and self.solver != "BATCHED"
+        return str(self.solver) if named else None
 
     @property
     def _asks_for_cuts(self) -> bool:
@@ -327,7 +346,7 @@ class Engine:
             # Parameters at their values, where they cannot stay parameters.
             compiled = compile_counterpart(model, ruler, forms, frozen=True)
         task = prepared.task(compiled, self._chunk_solver)
-        return task.decide([None] * len(model.keys), 1), {}
+        return task.for_contexts(1).decide([None] * len(model.keys), 1), {}
 
     def _compile(
         self,
