@@ -19,6 +19,7 @@ from ..calibration.certificates import given_certificate, with_sentence
 from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
 from ..calibration.request import read_request
 from ..checks import Array, is_number, require_bool, require_level
+from ..conic.choice import Choice
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
@@ -173,6 +174,24 @@ class Policy:
         return self._engine.one_by_one
 
     @property
+    def choice(self) -> Choice | None:
+        """What solves the contexts of the compiled program, and why.
+
+        None where there is no such program, or none yet: where the first predictions
+        tell its size.
+
+        Examples
+        --------
+        >>> import cvxpy as cp, sublevel as sl
+        >>> y, x = sl.Uncertain(2, name="y"), cp.Variable(2, nonneg=True)
+        >>> sets = {y: sl.sets.Ellipsoid([1.0, 2.0], [1.0, 1.0])}
+        >>> problem = sl.RobustProblem(cp.Maximize(y @ x), [cp.sum(x) == 1], sets)
+        >>> problem.compile().choice.name
+        'closed form'
+        """
+        return self._engine.choice
+
+    @property
     def compiled_losses(self) -> tuple[tuple[Loss, ...] | None, ...]:
         """For each key the losses it was compiled for, or None for a set value."""
         return self._losses
@@ -181,21 +200,6 @@ class Policy:
     def keys(self) -> tuple[UncertainKey, ...]:
         """The uncertain keys, with the sources the policy decides by."""
         return self._keys
-
-    def explain(self) -> str:
-        """How contexts are solved, and why, in words.
-
-        Examples
-        --------
-        >>> import cvxpy as cp, sublevel as sl
-        >>> r, w = sl.Uncertain(2, name="r"), cp.Variable(2, integer=True, name="w")
-        >>> problem = sl.RobustProblem(
-        ...     cp.Maximize(r @ w), [cp.norm1(w) <= 3], {r: sl.sets.Box([1, 1], [2, 2])}
-        ... )
-        >>> problem.compile().explain()
-        'Contexts are decided one by one: some variables are integer.'
-        """
-        return self._engine.explain()
 
     @property
     def has_fallback(self) -> bool:
@@ -799,7 +803,9 @@ class Policy:
     def _how(self) -> tuple[str, ...]:
         """How contexts are decided, a sentence each."""
         if self.one_by_one is None:
-            return ("Contexts share one compiled program, and are decided in chunks.",)
+            together = "Contexts share one compiled program, and are decided in chunks."
+            choice = self.choice
+            return (together,) if choice is None else (together, f"Solver: {choice}.")
         return (f"Contexts are decided one by one, as {self.one_by_one}.",)
 
     def _promised(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly
-from ..conic.by_cvxpy import SOLVERS
+from ..conic.by_name import SOLVERS
 from ..conic.solver import Solver
 from ..errors import InvalidParameter, OneByOne, SolverFailed
 from ..loss_set.source import SetSource, budget_of
