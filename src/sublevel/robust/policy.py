@@ -33,7 +33,7 @@ from ..predictions import Table, index_of
 from ..progress import Bar
 from ..rules.behaviour import Decide, Violates
 from ..sets import UncertaintySet
-from ..tables import html_table
+from ..tables import html_table, number_in_short
 from .calibration_points import WAVE, PolicyPoints, level_units
 from .certified_cost import CertifiedCost, certify
 from .clairvoyant import clairvoyant
@@ -1004,7 +1004,7 @@ class Policy:
             ("contexts", how),
         ]
         if self._settled is not None:
-            facts.append(("budget", f"{self.budget_}"))
+            facts.append(("budget", number_in_short(self.budget_)))
             facts.append(("promise", in_short(self.certificate_)))
         else:
             facts.append(("promise", in_short(promise_of(self._keys))))

@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import sublevel as sl
 from sublevel.calibration.band import band_of
+from sublevel.diagnosis.findings import Check, Findings
 from sublevel.errors import InvalidParameter
 
 POINTS = ["calibration points", "the same, with confidence"]
@@ -356,6 +357,22 @@ def test_outcomes_far_from_their_predictions_are_diagnosed(shift):
     Y = X[:, :2] + rng.normal(size=(60, 2))
     found = sl.diagnose(sl.LossSet(lambda X: X[:, :2]), X, Y + shift)
     assert "bias" in found.to_pandas().query("alarming")["check"].tolist()
+
+
+def test_findings_are_a_line_and_a_table():
+    seen = Findings(
+        (
+            Check("bias", 0.5, "0 up to chance", 5.0, alarming=True),
+            Check("calibration points", 150, ">= 9", float("nan"), alarming=False),
+        ),
+        "More than chance: bias.",
+        limit=3.0,
+    )
+    assert repr(seen) == "Findings(2 checks; more than chance: bias)"
+    shown = seen._repr_html_()
+    assert "<th>! bias</th>" in shown
+    assert "150 (&gt;= 9)" in shown
+    assert "More than chance: bias." in shown
 
 
 # -- what is rare or slight -----------------------------------------------------------
