@@ -182,21 +182,6 @@ class Policy:
         """The uncertain keys, with the sources the policy decides by."""
         return self._keys
 
-    def explain(self) -> str:
-        """How contexts are solved, and why, in words.
-
-        Examples
-        --------
-        >>> import cvxpy as cp, sublevel as sl
-        >>> r, w = sl.Uncertain(2, name="r"), cp.Variable(2, integer=True, name="w")
-        >>> problem = sl.RobustProblem(
-        ...     cp.Maximize(r @ w), [cp.norm1(w) <= 3], {r: sl.sets.Box([1, 1], [2, 2])}
-        ... )
-        >>> problem.compile().explain()
-        'Contexts are decided one by one: some variables are integer.'
-        """
-        return self._engine.explain()
-
     @property
     def has_fallback(self) -> bool:
         """Whether something is done where there is no robust decision."""
@@ -799,7 +784,10 @@ class Policy:
     def _how(self) -> tuple[str, ...]:
         """How contexts are decided, a sentence each."""
         if self.one_by_one is None:
-            return ("Contexts share one compiled program, and are decided in chunks.",)
+            return (
+                "Contexts share one compiled program, and are decided in chunks.",
+                self._engine.explained(),
+            )
         return (f"Contexts are decided one by one, as {self.one_by_one}.",)
 
     def _promised(self) -> str:

@@ -224,21 +224,15 @@ class Engine:
             solver_named(self.solver) if isinstance(self.solver, str) else self.solver
         )
 
-    def explain(self) -> str:
-        """How contexts are decided, and why."""
-        if self.one_by_one is not None:
-            return f"Contexts are decided one by one: {self.one_by_one}."
+    def explained(self) -> str:
+        """What solves the contexts that share a program, and why."""
+        solver = self._chunk_solver
+        if not isinstance(solver, Automatic):
+            own = self.solver if isinstance(self.solver, str) else type(solver).__name__
+            return f"They are solved by {own}, which was asked for."
         if self._compiled is None:
-            return "How contexts are solved is settled when the first are decided."
-        solver, program = self._chunk_solver, self._compiled[1].program
-        shared = (
-            f"One program of {program.width} unknowns and {program.height} rows serves "
-            "all contexts."
-        )
-        if isinstance(solver, Automatic):
-            return f"{shared} {solver.explained(program)}"
-        name = self.solver if isinstance(self.solver, str) else type(solver).__name__
-        return f"{shared} They are solved by {name}, which was asked for."
+            return "What solves them is settled when the first are decided."
+        return solver.explained(self._compiled[1].program)
 
     @property
     def _solver_name(self) -> str | None:
