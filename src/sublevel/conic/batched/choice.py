@@ -12,7 +12,7 @@ from ..solver import Clarabel, Solutions, Solver
 KINDS = ("zero", "nonneg", "soc")
 #: Contexts of a call, and numbers of all their programs, from which on solving them
 #: together pays for loading what does it.
-LEAST_CONTEXTS, LEAST_NUMBERS = 32, 10_000
+LEAST_CONTEXTS, LEAST_NUMBERS = 8, 10_000
 #: Numbers of a program beyond which the lists of its factors grow too long.
 MOST_NUMBERS = 200_000
 
