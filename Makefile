@@ -79,6 +79,7 @@ newest-on:
 docs: setup ## pictures, gallery, reference, every snippet, and the site in build/site
 	@$(BIN)/python docs/scripts/badges.py
 	@$(BIN)/python docs/scripts/figures.py
+	@$(BIN)/python docs/scripts/page_figures.py
 	@$(BIN)/python docs/scripts/gallery.py
 	@$(BIN)/python docs/scripts/reference.py
 	@$(BIN)/python -m pytest -q tests/docs
