@@ -58,9 +58,9 @@ def problem(sets):
 # ## One calibration
 #
 # Days are dealt at random: 150 to train a ridge regression, 120 to calibrate, 94 to
-# look. (For days in their order see the pages on time series.) Three operators plan:
-# one trusts the forecast; one asks for sets that hold 90 % of all demands; one asks
-# that 90 % of its *plans* work.
+# look. (For days in their order see [Time series](../how-to/time-series.md).) Three
+# operators plan: one trusts the forecast; one asks for sets that hold 90 % of all
+# demands; one asks that 90 % of its *plans* work.
 
 
 def deal(seed):
@@ -118,7 +118,10 @@ for seed in range(30):
     rows.append(("forecast", 0.0, *outcome(forecast, test)))
     for margin in MARGINS:
         rows.append(("margin", margin, *outcome(forecast * (1 + margin), test)))
-    frontier = policy.frontier(X[fold], Y[fold], X[test], Y[test], alphas=ALPHAS)
+    # delta=None: every level by itself, as `calibrate` gives it.
+    frontier = policy.frontier(
+        X[fold], Y[fold], X[test], Y[test], alphas=ALPHAS, delta=None
+    )
     for row in frontier.itertuples():
         extra = row.realised / perfect(test) - 1
         rows.append((row.calibration, row.alpha, row.violation, extra))

@@ -45,7 +45,8 @@ def test_reproduce_writes_every_page_and_says_what_to_use(small, tmp_path):
     assert facts["extent"]["seeds"] == 2
     assert len(facts["problems"][0]["cells"]) == 13
     again = invoke("reproduce", "newsvendor", "--jobs", 1, "--out", tmp_path)
-    assert "left" not in again.output  # nothing had to be run
+    assert ", ? left]" in again.output  # nothing had to be run: no pace is known
+    assert "1 of 1 cells, 0 failed [00:00, 0" not in again.output
 
 
 def test_the_version_is_the_packages():

@@ -260,6 +260,9 @@ class Audits:
     own_oracles: tuple[str, ...]
     slack: Array
 
+    def __repr__(self) -> str:
+        return f"Audits({int(self.passed.sum())} of {len(self.passed)} passed)"
+
 
 @dataclass(frozen=True)
 class Decision:

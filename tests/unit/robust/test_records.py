@@ -79,3 +79,13 @@ def test_columns_make_a_table_of_any_library(policy):
     columns = decisions.columns()
     assert list(columns)[:4] == ["status", "objective", "gap", "stock[0]"]
     pd.testing.assert_frame_equal(pd.DataFrame(columns), decisions.to_pandas())
+
+
+def test_what_a_session_shows_is_short(policy):
+    decisions = policy.decide([[1.0, 2.0], [1.0, 60.0]])
+    assert repr(decisions.audit) == "Audits(1 of 2 passed)"
+    X = np.arange(40.0).reshape(20, 2)
+    policy.calibrate(X, X + 1 / 3, alpha=0.1)
+    budget = policy.budget_
+    assert f"; budget {budget:.4g}; " in repr(policy)
+    assert f"{budget}" not in repr(policy) or f"{budget}" == f"{budget:.4g}"

@@ -80,18 +80,23 @@ class Automatic:
             self._together = together
         return self._together
 
+    def called(self, program: ConeProgram) -> str:
+        """What solves many contexts of a program, in a word or two."""
+        together = is_installed() and obstacle(program) is None
+        return "contexts together" if together else "Clarabel"
+
     def explained(self, program: ConeProgram) -> str:
-        """What is chosen, and why."""
+        """Why that, in words."""
         if not is_installed():
             return (
-                "Contexts are solved one after another by Clarabel: numba, which "
-                "solves them together, is not installed (pip install 'sublevel[fast]')."
+                "numba, which solves contexts together, is not installed (pip install "
+                "'sublevel[fast]')"
             )
         reason = obstacle(program)
         if reason is not None:
-            return f"Contexts are solved one after another by Clarabel: {reason}."
+            return f"contexts are solved one after another, as {reason}"
         return (
-            f"From {least_contexts(program)} contexts in a call on they are solved "
-            "together, eight side by side; fewer, and those that are not certified, "
-            "one after another by Clarabel. solver='CLARABEL' turns this off."
+            f"from {least_contexts(program)} contexts in a call on they are solved "
+            "eight side by side; fewer, and those that are not certified, one after "
+            "another by Clarabel (solver='CLARABEL' asks for that throughout)"
         )

@@ -12,8 +12,10 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
-from ...conic.batched.choice import Automatic
-from ...conic.by_cvxpy import SOLVERS, CvxpySolver, solver_named
+from ...conic.by_cvxpy import CvxpySolver
+from ...conic.by_name import SOLVERS, solver_named
+from ...conic.choice import Choice, chosen
+from ...conic.highs import Highs
 from ...conic.program import Uncompilable
 from ...conic.solver import Solver
 from ...errors import (
@@ -137,6 +139,7 @@ class Engine:
         self._prepared, self.kind, self.solver = prepared, kind, solver
         self._changes = changes
         self._task: ChunkTask | None = None
+        self._chosen: tuple[Compiled, Choice] | None = None
         _check_solver(solver)
         self._losses = {key.name: key.losses for key in keys}
         self.one_by_one = self._obstacle(keys)
@@ -176,7 +179,12 @@ class Engine:
         if self._compiled is None:
             return None
         prepared, compiled = self._compiled
-        return self._task or prepared.task(compiled, self._chunk_solver)
+        return self._task or prepared.task(compiled, self._choice(compiled).solver)
+
+    @property
+    def choice(self) -> Choice | None:
+        """What solves chunks, and why; None before there is a compiled program."""
+        return None if self._compiled is None else self._choice(self._compiled[1])
 
     def decide_one(
         self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
@@ -216,23 +224,22 @@ class Engine:
             return None
         return decided if decided[0].status[0] in SURE else None
 
-    @cached_property
-    def _chunk_solver(self) -> Solver:
-        if self.solver is None:
-            return Automatic()
-        return (
-            solver_named(self.solver) if isinstance(self.solver, str) else self.solver
-        )
+    def _choice(self, compiled: Compiled) -> Choice:
+        """The solver that was asked for, or the one that suits the program."""
+        if self._asked is not None:
+            return self._asked
+        if self._chosen is None or self._chosen[0] is not compiled:
+            # What it works out of the program is kept with it.
+            self._chosen = compiled, chosen(compiled.program)
+        return self._chosen[1]
 
-    def explained(self) -> str:
-        """What solves the contexts that share a program, and why."""
-        solver = self._chunk_solver
-        if not isinstance(solver, Automatic):
-            own = self.solver if isinstance(self.solver, str) else type(solver).__name__
-            return f"They are solved by {own}, which was asked for."
-        if self._compiled is None:
-            return "What solves them is settled when the first are decided."
-        return solver.explained(self._compiled[1].program)
+    @cached_property
+    def _asked(self) -> Choice | None:
+        if self.solver is None:
+            return None
+        if isinstance(self.solver, str):
+            return Choice(solver_named(self.solver), self.solver, "as asked for")
+        return Choice(self.solver, type(self.solver).__name__, "as asked for")
 
     @property
     def _solver_name(self) -> str | None:
@@ -339,7 +346,7 @@ class Engine:
         except Uncompilable:
             # Parameters at their values, where they cannot stay parameters.
             compiled = compile_counterpart(model, ruler, forms, frozen=True)
-        task = prepared.task(compiled, self._chunk_solver)
+        task = prepared.task(compiled, self._choice(compiled).solver)
         return task.for_contexts(1).decide([None] * len(model.keys), 1), {}
 
     def _compile(
@@ -360,8 +367,8 @@ class Engine:
         except Uncompilable as obstacle:
             self.one_by_one = str(obstacle)
             return
-        solver = self._chunk_solver
-        if isinstance(solver, CvxpySolver):
+        solver = self._choice(compiled).solver
+        if isinstance(solver, CvxpySolver | Highs):
             solver.check(compiled.program)
         # What the columns of decisions are is settled before the first one.
         prepared.layout.room(())
