@@ -10,9 +10,9 @@ from ..solver import Clarabel, Solutions, Solver
 
 #: Cones whose steps are worked out.
 KINDS = ("zero", "nonneg", "soc")
-#: Contexts of a call, and numbers of all their programs, from which on solving them
-#: together pays for loading what does it.
-LEAST_CONTEXTS, LEAST_NUMBERS = 8, 10_000
+#: Contexts of a call from which on they are solved together: always, and where their
+#: programs have so many numbers in all.
+LEAST_CONTEXTS, LEAST_OF_LARGE, MANY_NUMBERS = 64, 8, 100_000
 #: Numbers of a program beyond which the lists of its factors grow too long.
 MOST_NUMBERS = 200_000
 
@@ -48,7 +48,8 @@ def numbers(program: ConeProgram) -> int:
 
 def least_contexts(program: ConeProgram) -> int:
     """Contexts of a call from which on they are solved together."""
-    return max(LEAST_CONTEXTS, -(-LEAST_NUMBERS // max(1, numbers(program))))
+    enough = -(-MANY_NUMBERS // max(1, numbers(program)))
+    return max(LEAST_OF_LARGE, min(LEAST_CONTEXTS, enough))
 
 
 class Automatic:
