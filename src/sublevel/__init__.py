@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LossSet",
+    "MeanCovarianceRegressor",
     "MeanVarianceRegressor",
     "ModelBlocks",
     "Prediction",
@@ -54,7 +55,7 @@ _LATER = ("baselines", "drift", "models", "plots", "testing", "theory")
 
 if TYPE_CHECKING:
     from . import baselines, drift, models, plots, testing, theory
-    from .models import MeanVarianceRegressor
+    from .models import MeanCovarianceRegressor, MeanVarianceRegressor
 else:
 
     def __getattr__(name: str) -> Any:
@@ -63,6 +64,6 @@ else:
 
         if name in _LATER:
             return import_module(f".{name}", __name__)
-        if name == "MeanVarianceRegressor":
-            return import_module(".models", __name__).MeanVarianceRegressor
+        if name in ("MeanCovarianceRegressor", "MeanVarianceRegressor"):
+            return getattr(import_module(".models", __name__), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -703,7 +703,7 @@ class Policy:
         have now.
         """
         sets = ContextSets(self._keys, self._losses, None)
-        task = self._engine.task(self._keys, sets.first)
+        task = self._engine.task(self._keys, sets.first, guess=True)
         if task is None:
             raise InvalidParameter(
                 f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "

@@ -19,7 +19,6 @@ from ..conic.program import Indices
 from ..errors import InvalidParameter, Unbounded
 from .base import UncertaintySet
 
-
 #: Relative size of what rounding does to an end.
 ROUNDING = 1e-12
 

@@ -7,7 +7,7 @@ value is the same for all contexts and is written into the program as it is.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import cvxpy as cp
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ...checks import Array
 from ...conic.program import Indices
 from ...epigraph import Epigraph
+from ...errors import InvalidParameter
 from ...loss_set.batch import SetBatch
 from ...losses import Loss
 from ...losses.base import Slots
@@ -129,6 +130,22 @@ def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
     return values
 
 
+def require_filled(number: int, slots: Iterable[str], values: Container[str]) -> None:
+    """Refuse sets of a key that leave a slot open: they would be taken for points.
+
+    Examples
+    --------
+    >>> require_filled(0, ["0.0.reach", "1.0.reach", "ordinary.0"], {"0.0.reach"})
+    """
+    for name in slots:
+        if name not in values and name.startswith(f"{number}."):
+            raise InvalidParameter(
+                f"The predictions must be of the kind the policy was compiled for, got "
+                f"none that says {name.rpartition('.')[2]!r}. A model must predict a "
+                "spread at every context, or a covariance at every context."
+            )
+
+
 def end_values(
     number: int,
     parts: Sequence[SetBatch],
@@ -154,10 +171,9 @@ def end_values(
 
 
 def example(losses: tuple[Loss, ...], dim: int) -> Prediction | None:
-    """A prediction of the right shape, where the loss alone tells the shape."""
-    if any(not isinstance(loss.needs, str) for loss in losses):
-        return None
-    return Prediction(np.ones(dim), np.ones(dim))
+    """A prediction of the right shape, where the losses alone tell the shape."""
+    examples = [loss.example(dim) for loss in losses]
+    return None if any(shape is None for shape in examples) else examples[0]
 
 
 def example_of(batch: SetBatch) -> AnyPrediction:
@@ -169,4 +185,6 @@ def example_of(batch: SetBatch) -> AnyPrediction:
 
 
 def _ones(prediction: AnyPrediction) -> Prediction:
-    return Prediction(np.ones(prediction.width), np.ones(prediction.width))
+    ones = np.ones(prediction.width)
+    turned = isinstance(prediction, Prediction) and prediction.factor is not None
+    return Prediction(ones, ones, factor=np.eye(len(ones)) if turned else None)
