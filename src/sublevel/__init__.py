@@ -8,6 +8,7 @@ U = sets.predict_set(X_new)[0]
 from typing import TYPE_CHECKING, Any
 
 from . import errors, guarantees, losses, predictions, robust, rules, sets
+from .choosing import choose, choose_weights
 from .diagnose import diagnose
 from .evaluation import evaluate
 from .loss_set import LossSet
@@ -31,6 +32,8 @@ __all__ = [
     "baselines",
     "calibrate_episodes",
     "calibrate_rule",
+    "choose",
+    "choose_weights",
     "diagnose",
     "drift",
     "errors",
