@@ -13,17 +13,20 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast, runtime_checkable
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 from sklearn.model_selection import KFold
 
-from ..checks import is_whole, require_level
+from ..checks import Array, is_whole, require_level
 from ..errors import InfiniteBudget, InvalidParameter
 from ..evaluation import Evaluation
 from ..evaluation.comparison import Outcome
-from ..guarantees import PAC, Guarantee
+from ..guarantees import PAC, Calibration, Guarantee, Marginal, OrderStatistic
+from ..guarantees import get as get_guarantee
 from ..predictions import Table, can, count_rows, take_rows
 from .choice import CRITERIA, Choice, costs_of
 
@@ -53,7 +56,7 @@ def choose(
     by: str = "certified",
     guarantee: str | Guarantee = "marginal",
     delta: float | None = None,
-    folds: int = 2,
+    folds: int = 5,
     n_jobs: int | None = None,
 ) -> Choice:
     """The policy that costs least among those that keep the same promise.
@@ -76,8 +79,9 @@ def choose(
         them with confidence 1 - delta / K, so that with confidence 1 - delta all K
         certificates hold and any may be used. The winner comes calibrated. What it is
         seen to cost is cross-fitted all the same.
-    folds : int, default 2
-        Each part is evaluated after calibration on the others.
+    folds : int, default 5
+        Each part is evaluated after calibration on the others. Where one LossSet is
+        calibrated to an order statistic (marginal, PAC), all parts share one search.
     n_jobs : int, optional
         Workers for the solves.
 
@@ -116,10 +120,11 @@ def choose(
     columns = costs_of(evaluations, by, sense)
     best = min(columns, key=lambda name: float(columns[name].mean()))
     if not evaluations[best].decided.any():
+        used = count_rows(X) * (folds - 1) // folds
         raise InvalidParameter(
-            f"choose(X, Y) must let a candidate decide somewhere, got none that does at "
-            f"alpha={alpha:g} after calibration on {count_rows(X) * (folds - 1) // folds}"
-            " rows. Use more rows, or a larger alpha."
+            "choose(X, Y) must let a candidate decide somewhere, got none that does at "
+            f"alpha={alpha:g} after calibration on {used} rows. Use more rows, or a "
+            "larger alpha."
         )
     winner: Any = policies[best]
     if delta is not None:
@@ -140,22 +145,85 @@ def crossed(
 ) -> Evaluation:
     """Every row evaluated after calibration on rows of other folds."""
     pieces, order = [], []
+    shared = _shared(policy, X, Y, alpha, guarantee, n_jobs)
     parts = KFold(folds, shuffle=True, random_state=0).split(np.empty(count_rows(X)))
     for rest, held in parts:
-        own = copy.copy(policy)
-        with warnings.catch_warnings():
-            # A part of the rows may be too few; then nothing is decided, and counts.
-            warnings.simplefilter("ignore", InfiniteBudget)
-            own.calibrate(*_rows(X, Y, rest), alpha, guarantee=guarantee, n_jobs=n_jobs)
+        own = None if shared is None else shared.at(rest, alpha)
+        if own is None:
+            own = copy.copy(policy)
+            with warnings.catch_warnings():
+                # Part of the rows may be too few; then nothing is decided, and counts.
+                warnings.simplefilter("ignore", InfiniteBudget)
+                own.calibrate(
+                    *_rows(X, Y, rest), alpha, guarantee=guarantee, n_jobs=n_jobs
+                )
         pieces.append(own.evaluate(*_rows(X, Y, held), n_jobs=n_jobs))
         order.append(held)
     back = np.argsort(np.concatenate(order))
     columns = ("status", "decided", "violated", "certified", "realised", "regret")
-    whole = {
+    whole: dict[str, Any] = {
         name: np.concatenate([vars(piece)[name] for piece in pieces])[back]
         for name in columns
     }
     return Evaluation(**whole)
+
+
+@dataclass(frozen=True)
+class _Recording(Marginal):
+    """The marginal promise, which keeps the scores that it is given."""
+
+    scores: list[Array] = field(default_factory=list, compare=False)
+
+    def calibrate(
+        self, scores: npt.ArrayLike, alpha: float, X: Table | None = None
+    ) -> Calibration:
+        self.scores.append(np.asarray(scores, dtype=float))
+        return super().calibrate(scores, alpha, X)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """Scores of all rows, of which those above a level are exact.
+
+    The score of a row is a fixed function of it, so that every fold may read its own
+    order statistic off one search.
+    """
+
+    policy: Any
+    promise: OrderStatistic
+    scores: Array
+    exact_above: float
+
+    def at(self, rows: Any, alpha: float) -> Any:
+        """The policy as some rows calibrate it; None where the search went not far."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteBudget)
+            budget = float(self.promise.calibrate(self.scores[rows], alpha).budget)
+        if not np.isfinite(budget) or budget < self.exact_above:
+            return None
+        return self.policy.at(budget)
+
+
+def _shared(
+    policy: Candidate,
+    X: Table,
+    Y: Outcome,
+    alpha: float,
+    guarantee: str | Guarantee,
+    n_jobs: int | None,
+) -> _Shared | None:
+    """One search for all folds, where budgets are order statistics of one LossSet."""
+    keys: Any
+    promise, keys = get_guarantee(guarantee), getattr(policy, "keys", ())
+    alone = len(keys) == 1 and keys[0].predicted is not None and can(policy, "at")
+    if not alone or not isinstance(promise, OrderStatistic):
+        return None
+    own, kept = copy.copy(policy), _Recording()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteBudget)
+        own.calibrate(X, Y, min(2 * alpha, 0.5), guarantee=kept, n_jobs=n_jobs)
+    budget = float(cast(Any, own).certificate_.budget)
+    return _Shared(policy, promise, kept.scores[-1], budget)
 
 
 def sense_of(policies: Mapping[str, Any]) -> float:

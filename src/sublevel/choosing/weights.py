@@ -1,9 +1,9 @@
 """Weights of components, or of constraints, tuned by what decisions cost.
 
 One radius for constraints of unequal size and price is as large as the worst of them
-needs. A weight gives each its own: a coordinate search over logarithms, by the cost that
-is certified after calibration, on rows of its own. Only ratios matter, as the radius is
-calibrated, so that the first weight stays at one.
+needs. A weight gives each its own: a coordinate search over logarithms, by the cost
+that is certified after calibration, on rows of its own. Only ratios matter, as the
+radius is calibrated, so that the first weight stays at one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def choose_weights(
     by: str = "certified",
     guarantee: str | Guarantee = "marginal",
     sweeps: int = 3,
-    folds: int = 2,
+    folds: int = 5,
     n_jobs: int | None = None,
 ) -> WeightChoice:
     """Weights at which decisions cost least once they keep their promise.
@@ -116,7 +116,7 @@ def choose_weights(
     require_level(owner, alpha=alpha)
     if not is_whole(size, 1) or not is_whole(sweeps, 1) or sweeps > len(STEPS):
         raise InvalidParameter(
-            f"choose_weights(size=..., sweeps=...) must be whole numbers of at least 1, "
+            "choose_weights(size=..., sweeps=...) must be whole numbers of at least 1, "
             f"sweeps at most {len(STEPS)}, got {size!r} and {sweeps!r}."
         )
     if by not in CRITERIA:

@@ -4,6 +4,10 @@
     loss(y) = ||factor^-1 (y - location)||^2 + log det(factor factor')
                                                where a covariance is predicted.
 
+With a share, so much of the logarithms is counted:
+
+    loss(y) = ||factor^-1 (y - location)||^2 + share log det(factor factor').
+
 Its sets have the smallest average volume, at a price. The radius depends on the
 context, radius^2 = budget - sum_j log scale_j^2, noisy contexts are covered less often
 than calm ones, and where the radius would be imaginary the set would be empty. There
@@ -19,8 +23,9 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, BoolArray
+from ..checks import Array, BoolArray, briefly, is_number
 from ..epigraph import Epigraph
+from ..errors import InvalidParameter
 from ..norm_ball import NormBall
 from ..predictions import AnyPrediction, Prediction
 from .base import Forecast, Loss, Slots
@@ -35,6 +40,10 @@ class NLL(Loss):
     ----------
     full : bool, optional
         Whether a predicted covariance is used, as `Gaussian` has it.
+    share : float in [0, 1], default 1.0
+        How much of the log variances is counted. All of them make volumes small, none
+        make `Gaussian`. A decision meets an outcome of m components along one direction
+        only: 1 / m makes widths small on average, and with them what decisions certify.
 
     Examples
     --------
@@ -48,9 +57,14 @@ class NLL(Loss):
     norm_power: ClassVar[int | None] = 2
 
     full: bool | None = field(default=None, kw_only=True)
+    share: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         require_choice("NLL", self.full)
+        if not (is_number(self.share) and 0 <= self.share <= 1):
+            raise InvalidParameter(
+                f"NLL(share=...) must be from 0 to 1, got {briefly(self.share)}."
+            )
 
     @property
     def standard(self) -> Gaussian:
@@ -152,8 +166,10 @@ class NLL(Loss):
         """
         factor = self.standard.factor(prediction)
         if factor is None:
-            return np.asarray(2 * np.log(self.standard.spread(prediction)))
-        return np.asarray(2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)))
+            logs = np.log(self.standard.spread(prediction))
+        else:
+            logs = np.log(np.diagonal(factor, axis1=-2, axis2=-1))
+        return np.asarray(2 * self.share * logs)
 
     def _left(self, prediction: Forecast, budget: float | Array) -> Array:
         return np.maximum(np.asarray(budget) - self.floor(prediction), 0.0)

@@ -13,7 +13,7 @@ outputs settle it; a power of 0 is a constant spread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -50,6 +50,10 @@ class LogSpread:
     def __call__(self, X: Table) -> Array:
         """Standard deviations, shape (n, m)."""
         return self.of(predict_columns(self.models, X, len(self.units)))
+
+    def trusted(self, trust: float) -> LogSpread:
+        """Spreads raised to a power from 0 to 1, around the root mean square."""
+        return replace(self, power=trust * self.power, levels=self.levels**trust)
 
     def of(self, logs: Array) -> Array:
         """Standard deviations from what the models say, shape (n, m)."""

@@ -506,8 +506,8 @@ class Policy:
             if seen is not None and seen[0]:
                 raise InvalidParameter(
                     f"{owner}(X, Y) must use other rows than the policy was chosen by, "
-                    f"got {seen[0]} of {seen[1]} of them: what is promised would be too "
-                    "rosy. Hold some rows back, or say sl.choose(..., delta=0.05)."
+                    f"got {seen[0]} of {seen[1]} of them: what is promised would be "
+                    "too rosy. Hold some rows back, or say sl.choose(..., delta=0.05)."
                 )
 
     def _refuse_same_fold(

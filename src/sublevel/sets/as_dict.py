@@ -248,8 +248,8 @@ def require_bounded(owner: str, written: object) -> None:
 
 NUMBERS = {"inf": inf, "-inf": -inf, "nan": nan}
 
-#: Fields that files of version 0.1.0 do not have; without them they are None.
-LATER = frozenset({"factor", "full"})
+#: Fields that files of version 0.1.0 do not have; then they are as by default.
+LATER = frozenset({"factor", "full", "share"})
 
 #: Fields that hold names; everywhere else a string or a boolean is a mistake.
 NAMED = frozenset({"classes", "full"})

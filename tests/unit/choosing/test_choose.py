@@ -1,6 +1,7 @@
 """sl.choose: the shape that costs least among those that keep the same promise."""
 
 import json
+import sys
 
 import cvxpy as cp
 import numpy as np
@@ -46,12 +47,12 @@ def choice():
 def test_the_right_shape_is_chosen(choice):
     assert choice.best == "mahalanobis"
     table = choice.to_pandas()
-    assert list(table.index)[0] == "mahalanobis"
+    assert table.index[0] == "mahalanobis"
     assert (table["behind"].to_numpy()[1:] > 0).all()
     assert table["certified"].is_monotonic_decreasing
-    # Each half is evaluated at what the other was calibrated to.
+    # Each part is evaluated at what the others were calibrated to.
     X, Y = draw(80, 0)
-    again = crossed(shapes()["squared"], X, Y, 0.2, "marginal", 2, None)
+    again = crossed(shapes()["squared"], X, Y, 0.2, "marginal", 5, None)
     assert np.allclose(again.certified, choice.evaluations["squared"].certified)
     assert len(again.status) == 80
 
@@ -99,7 +100,12 @@ def test_who_leaves_contexts_undecided_is_not_cheap():
         n = len(certified)
         nothing = np.zeros(n)
         return sl.robust.Evaluation(
-            np.full(n, ""), ~np.isnan(certified), nothing > 0, certified, nothing, nothing
+            np.full(n, ""),
+            ~np.isnan(certified),
+            nothing > 0,
+            certified,
+            nothing,
+            nothing,
         )
 
     costs = costs_of(
@@ -166,3 +172,13 @@ def test_weights_of_constraints_are_tuned():
     tuned = choice.policy.calibrate(X[80:], Y[80:], alpha=0.2)
     fresh = X[:1]
     assert tuned.decide(fresh).objective[0] < equal.decide(fresh).objective[0]
+
+
+def test_folds_that_share_a_search_are_calibrated_as_they_would_be_alone(monkeypatch):
+    X, Y = draw(60, 6)
+    policy = policy_of("squared")
+    shared = crossed(policy, X, Y, 0.2, "marginal", 3, None)
+    monkeypatch.setattr(sys.modules[crossed.__module__], "_shared", lambda *_: None)
+    alone = crossed(policy, X, Y, 0.2, "marginal", 3, None)
+    assert np.array_equal(shared.certified, alone.certified)
+    assert np.array_equal(shared.violated, alone.violated)
