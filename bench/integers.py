@@ -2,8 +2,8 @@
 
 Choose 8 of 20 with an uncertain objective (reference: all 125 970 choices), a knapsack
 of 60 items with uncertain weights (reference: SCIP, if installed), both over an
-ellipsoid, its axes along the items or tilted; and the commitment of 6 units over 24
-hours, calibrated by its decisions on 100 days. CPU seconds. Run with
+ellipsoid, its axes along the items, tilted or dense; and the commitment of 6 units over
+24 hours, calibrated by its decisions on 100 days. CPU seconds. Run with
 `python bench/integers.py [quick]`.
 """
 
@@ -40,19 +40,21 @@ def line(name, seconds, aim, objective, reference, by):
     )
 
 
-def scale_of(spread, rng, tilted):
-    """Axes along the items, or a few common factors beside them."""
-    if not tilted:
+def scale_of(spread, rng, shape):
+    """Axes along the items, a few common factors beside them, or any directions."""
+    if not shape:
         return spread
     n = len(spread)
+    if shape == "dense":
+        return spread[:, None] * rng.normal(size=(n, n)) / np.sqrt(n)
     factors = rng.normal(size=(n, 3)) * spread[:, None] / 2
     return np.linalg.cholesky(factors @ factors.T + np.diag(spread**2) / 2)
 
 
-def choose(seed, tilted, n=20, k=8):
+def choose(seed, shape, n=20, k=8):
     rng = np.random.default_rng(seed)
     gain, spread = rng.normal(1.0, 0.3, n), rng.uniform(0.1, 0.6, n)
-    scale = scale_of(spread, rng, tilted)
+    scale = scale_of(spread, rng, shape)
     r, pick = sl.Uncertain(n, name="gain"), cp.Variable(n, boolean=True)
     U = sl.sets.Ellipsoid(gain, scale)
     problem = sl.RobustProblem(cp.Maximize(r @ pick), [cp.sum(pick) == k], {r: U})
@@ -62,15 +64,15 @@ def choose(seed, tilted, n=20, k=8):
     every[np.arange(len(rows))[:, None], rows] = 1.0
     square = scale if scale.ndim == 2 else np.diag(scale)
     best = np.max(every @ gain - np.linalg.norm(every @ square, axis=1))
-    name = f"choose 8 of 20{', tilted' if tilted else ''}"
+    name = f"choose 8 of 20{shape and ', ' + shape}"
     line(name, seconds, 2, decision.objective, best, "enumeration")
 
 
-def knapsack(seed, tilted, n=60):
+def knapsack(seed, shape, n=60):
     rng = np.random.default_rng(seed)
     value = rng.uniform(1, 10, n)
     weight = value * rng.uniform(0.7, 1.3, n) + rng.uniform(0, 2, n)
-    U = sl.sets.Ellipsoid(weight, scale_of(0.3 * weight, rng, tilted), 2.0)
+    U = sl.sets.Ellipsoid(weight, scale_of(0.3 * weight, rng, shape), 2.0)
     w, take = sl.Uncertain(n, name="weight"), cp.Variable(n, boolean=True)
     room = weight.sum() / 3
     problem = sl.RobustProblem(cp.Maximize(value @ take), [w @ take <= room], {w: U})
@@ -79,7 +81,7 @@ def knapsack(seed, tilted, n=60):
     if "SCIP" in cp.installed_solvers():
         other, theirs = cpu(lambda: problem.solve(solver="SCIP"))
         best, by = other.objective, f"SCIP in {theirs:.1f}"
-    name = f"knapsack of 60{', tilted' if tilted else ''}"
+    name = f"knapsack of 60{shape and ', ' + shape}"
     line(name, seconds, 10, decision.objective, best, by)
 
 
@@ -138,9 +140,9 @@ def calibrate(quick):
 def main(quick):
     print(f"{'':<30}{'CPU s':>8}{'aim':>6}{'objective':>14}{'apart':>10}")
     for seed in range(1 if quick else 3):
-        for tilted in (False, True):
-            choose(seed, tilted)
-            knapsack(seed, tilted)
+        for shape in ("", "tilted", "dense"):
+            choose(seed, shape)
+            knapsack(seed, shape)
     calibrate(quick)
 
 

@@ -176,6 +176,8 @@ class _Draw:
             budget *= float(10.0 ** rng.integers(-4, 4))
         if loss == "nll":
             budget += float(np.log(shape**2).sum())
+        if loss == "interval":
+            budget -= knob * float(rng.choice([0.0, 0.5, 1.0]))
         return Loss(loss, location, shape, knob, budget)
 
     def _joined(self, kind, dim, radius):
@@ -215,7 +217,7 @@ class _Draw:
             return AffineImage(
                 self.region(base, inner), matrix, rng.uniform(-1, 3, dim).round(3)
             )
-        plain = [n for n in NAMES if n not in ("nll", "log_cosh")]
+        plain = [n for n in NAMES if n not in ("nll", "log_cosh", "interval")]
         first = self._loss(str(rng.choice(plain)), max(1, dim - 2), radius)
         weights = tuple(rng.uniform(0.5, 2, 2).round(2).tolist())
         budget = max(radius, 0.05) * float(rng.choice([0.3, 1.0, 2.0]))

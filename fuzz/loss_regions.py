@@ -29,6 +29,7 @@ NAMES = {
     "poisson": "Poisson",
     "gamma": "Gamma",
     "custom": "Custom",
+    "interval": "Interval",
 }
 #: Losses of which the model must predict a spread.
 SPREAD = ("gaussian", "nll")
@@ -41,7 +42,7 @@ class Loss(Region):
     """Outcomes of a loss within a budget.
 
     `shape` is a spread (gaussian, nll), a factor of the covariance (mahalanobis) or the
-    weights; `knob` the knee, epsilon or quantile.
+    weights; `knob` the knee, epsilon or quantile, or half an interval by its weight.
     """
 
     loss: str
@@ -69,6 +70,8 @@ class Loss(Region):
     @property
     def floor(self):
         """The least loss any outcome has."""
+        if self.loss == "interval":
+            return -self.knob
         return float(np.log(self.shape**2).sum()) if self.loss == "nll" else 0.0
 
     def value(self, y):
@@ -83,6 +86,8 @@ class Loss(Region):
                 return float(np.sum(np.linalg.solve(w, r) ** 2))
             if self.loss == "absolute":
                 return float(np.sum(np.abs(r) / w))
+            if self.loss == "interval":
+                return float(np.max(np.abs(r) / w)) - self.knob
             if self.loss == "custom":
                 return float(np.sum(np.abs(r) ** 3) ** (1 / 3))
             if self.loss == "pinball":
@@ -113,6 +118,8 @@ class Loss(Region):
             if self.loss == "epsilon_insensitive":
                 return self.location + self.knob * np.sign(v)
             return self.location.copy()
+        if self.loss == "interval":
+            return self.location + excess * np.sign(v) * self.shape
         if self.loss in ("squared", "gaussian", "nll", "mahalanobis"):
             return self._round(v, excess)
         if self.loss == "custom":
@@ -198,7 +205,7 @@ class Loss(Region):
             return replace(self, location=loc, shape=self.shape * s**2)
         if self.loss == "mahalanobis":
             return replace(self, location=loc, shape=self.shape * s[:, None])
-        if self.loss in ("absolute", "pinball", "gaussian"):
+        if self.loss in ("absolute", "pinball", "gaussian", "interval"):
             return replace(self, location=loc, shape=self.shape * s)
         if self.loss == "nll":
             budget = self.budget + float(np.log(s**2).sum())
@@ -228,15 +235,26 @@ class Loss(Region):
 
     def prediction_source(self):
         """What the model says, as Python text."""
+        if self.loss == "interval":
+            low, high = self._ends
+            return f"sl.Prediction.between({array(low)}, {array(high)})"
         spread = f", np.array({array(self.shape)})" if self.loss in SPREAD else ""
         return f"sl.Prediction(np.array({array(self.location)}){spread})"
 
     def model_source(self):
         """A model that says it at every context, as Python text."""
+        if self.loss == "interval":
+            rows = [f"np.tile({array(end)}, (len(X), 1))" for end in self._ends]
+            return f"lambda X: ({', '.join(rows)})"
         rows = f"np.tile({array(self.location)}, (len(X), 1))"
         if self.loss in SPREAD:
             rows += f", np.tile({array(self.shape)}, (len(X), 1))"
         return f"lambda X: ({rows})"
+
+    @property
+    def _ends(self):
+        half = self.knob * self.shape
+        return self.location - half, self.location + half
 
     def source(self):
         inside = f"{self.loss_source()}, {self.prediction_source()}"

@@ -5,12 +5,15 @@ counterpart by hand for CVXPY with parameters.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from problems import raw_clarabel
+from problems import raw_clarabel, storage
 from problems.grid import grid
+from scipy.optimize import LinearConstraint, linprog, milp
 from sklearn.base import BaseEstimator, RegressorMixin
 
 import sublevel as sl
@@ -35,34 +38,56 @@ class Case:
 
     name: str
     pose: Any  # () -> sl.RobustProblem
-    raw: Any  # (rows) -> objectives by a live solver
-    by_hand: Any  # () -> cp.Problem with parameters, and the parameters
+    raw: Any  # (rows) -> objectives by a live solver, or another reference
+    by_hand: Any  # () -> cp.Problem with parameters, and the parameters; or None
     X: np.ndarray
     slots: list  # values of the parameters, one row a context
+    size: int  # decision variables
 
-    def resolve(self):
+    @property
+    def family(self):
+        return self.name.partition("(")[0]
+
+    @property
+    def kind(self):
+        return self.name.partition(",")[2].strip(" )")
+
+    def resolve(self, solver):
         """CVXPY with parameters: what its users do to solve again and again."""
         problem, parameters = self.by_hand()
 
         def solve(rows):
-            found = []
+            objectives = []
             for i in rows:
-                for parameter, values in zip(parameters, self.slots, strict=True):
-                    parameter.value = values[i].reshape(parameter.shape)
-                problem.solve(solver=cp.CLARABEL)
-                found.append(problem.value)
-            return np.array(found)
+                self.set(parameters, i)
+                problem.solve(solver=solver)
+                objectives.append(problem.value)
+            return np.array(objectives)
 
         return solve
+
+    def set(self, parameters, i):
+        for parameter, values in zip(parameters, self.slots, strict=True):
+            parameter.value = values[i].reshape(parameter.shape, order="F")
+
+    def live(self):
+        """A live Clarabel on CVXPY's own matrices, which are read before the clock."""
+        problem, parameters = self.by_hand()
+        matrices = []
+        for i in range(len(self.X)):
+            self.set(parameters, i)
+            matrices.append(problem.get_problem_data(cp.CLARABEL)[0])
+        sign = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
+        return raw_clarabel.resolved(matrices, sign)
 
 
 def sets(loss, dim, budget):
     """A LossSet with the budget wanted: nine outcomes whose loss it is."""
-    found = sl.LossSet(Given(), loss)
+    own = sl.LossSet(Given(), loss)
     X = np.tile(np.concatenate([np.zeros(dim), np.ones(dim)]), (9, 1))
-    said = sl.Prediction(np.zeros(dim), np.ones(dim))
-    top = found.losses_[0].worst_case(said, budget, np.eye(dim)[0])
-    return found.calibrate(X, np.tile(top, (9, 1)), alpha=0.1)
+    unit = sl.Prediction(np.zeros(dim), np.ones(dim))
+    top = own.losses_[0].worst_case(unit, budget, np.eye(dim)[0])
+    return own.calibrate(X, np.tile(top, (9, 1)), alpha=0.1)
 
 
 def portfolio(n, contexts, rng):
@@ -83,7 +108,7 @@ def portfolio(n, contexts, rng):
     raw = raw_clarabel.portfolio(n)
     X, slots = np.hstack([location, spread]), [location, RADIUS * spread]
     return Case(
-        f"P1({n})", pose, lambda s: raw(*[v[s] for v in slots]), by_hand, X, slots
+        f"P1({n})", pose, lambda s: raw(*[v[s] for v in slots]), by_hand, X, slots, n
     )
 
 
@@ -123,7 +148,7 @@ def flow(side, kind, contexts, rng):
         raw = raw_clarabel.flow(incidence, supply, kind)
         slots = [location, RADIUS * spread]
     X, name = np.hstack([location, spread]), f"P2({side},{kind})"
-    return Case(name, pose, lambda s: raw(*[v[s] for v in slots]), by_hand, X, slots)
+    return Case(name, pose, lambda s: raw(*[v[s] for v in slots]), by_hand, X, slots, m)
 
 
 def many_rows(n, k, contexts, rng):
@@ -153,4 +178,152 @@ def many_rows(n, k, contexts, rng):
         [location[:, turn], RADIUS * spread[:, turn]],
     )
     name = f"P3({n},{k})"
-    return Case(name, pose, lambda s: raw(*[v[s] for v in slots]), by_hand, X, slots)
+    return Case(name, pose, lambda s: raw(*[v[s] for v in slots]), by_hand, X, slots, n)
+
+
+def battery(contexts, rng):
+    """Battery storage: real prices as predictions, spreads of a fifth of them."""
+    days = storage.load()
+    location = days.prices[rng.choice(len(days), contexts, replace=False)]
+    spread = 0.2 * location * rng.uniform(0.5, 1.5, location.shape)
+    own, hours = sets("gaussian", storage.HOURS, RADIUS**2), storage.HOURS
+
+    def by_hand():
+        location, reach = cp.Parameter(hours), cp.Parameter(hours, nonneg=True)
+        (_, into, out), wear, limits = storage.model()
+        cost = location @ (into - out) + cp.norm(cp.multiply(reach, into - out), 2)
+        return cp.Problem(cp.Minimize(cost + wear), limits), [location, reach]
+
+    X, slots = np.hstack([location, spread]), [location, RADIUS * spread]
+    case = Case("storage", lambda: storage.pose(own), None, by_hand, X, slots, 73)
+    case.raw = case.live()
+    return case
+
+
+def two_stage(n, contexts, rng):
+    """Stock now, and more at a dearer price once demand is seen, by an affine rule."""
+    location = rng.uniform(5, 10, (contexts, n))
+    spread = rng.uniform(0.2, 1, (contexts, n))
+    now, later = rng.uniform(1, 2, n), rng.uniform(2, 4, n)
+    own = sets("gaussian", n, RADIUS**2)
+
+    def pose():
+        demand = sl.Uncertain(n, name="demand")
+        stock = cp.Variable(n, nonneg=True, name="stock")
+        more = sl.affine_rule(demand, n)
+        limits = [stock + more >= demand, more >= 0]
+        return sl.RobustProblem(
+            cp.Minimize(now @ stock + later @ more), limits, {demand: own}
+        )
+
+    def by_hand():
+        location, reach = cp.Parameter(n), cp.Parameter(n, nonneg=True)
+        stock, base = cp.Variable(n, nonneg=True), cp.Variable(n)
+        slope, worst = cp.Variable((n, n)), cp.Variable()
+        mean, stretched = base + slope @ location, slope @ cp.diag(reach)
+        short = cp.diag(reach) - stretched
+        limits = [
+            stock + mean - location >= cp.norm(short, 2, axis=1),
+            mean >= cp.norm(stretched, 2, axis=1),
+            worst >= later @ mean + cp.norm(later @ stretched, 2),
+        ]
+        return cp.Problem(cp.Minimize(now @ stock + worst), limits), [location, reach]
+
+    X, slots = np.hstack([location, spread]), [location, RADIUS * spread]
+    name = f"two-stage({n})"
+    case = Case(name, pose, None, by_hand, X, slots, 2 * n + n * n)
+    case.raw = case.live()
+    return case
+
+
+def choose(n, k, contexts, rng):
+    """The best k of n, gains over an ellipsoid; the reference tries every choice."""
+    location = rng.normal(1.0, 0.3, (contexts, n))
+    spread = rng.uniform(0.1, 0.6, (contexts, n))
+    own = sets("gaussian", n, RADIUS**2)
+    every = np.zeros((comb(n, k), n))
+    rows = np.array(list(combinations(range(n), k)))
+    every[np.arange(len(rows))[:, None], rows] = 1.0
+
+    def pose():
+        gain, pick = sl.Uncertain(n, name="gain"), cp.Variable(n, boolean=True)
+        return sl.RobustProblem(
+            cp.Maximize(gain @ pick), [cp.sum(pick) == k], {gain: own}
+        )
+
+    def tried(rows):
+        worst = [
+            every @ location[i] - RADIUS * np.sqrt(every @ spread[i] ** 2) for i in rows
+        ]
+        return np.max(worst, axis=1)
+
+    X = np.hstack([location, spread])
+    return Case(f"integers({n},{k})", pose, tried, None, X, [], n)
+
+
+def labels(blocks, contexts, rng):
+    """P4: which blocks to protect, labels within a cross-entropy budget.
+
+    The reference is the same model with every worst case by a mixed-integer program.
+    """
+    classes, protected = 4, blocks // 5
+    size = blocks * classes
+    loss = rng.uniform(1, 3, size)
+    regions = []
+    for _ in range(contexts):
+        costs = -np.log(rng.dirichlet(np.ones(classes), size=blocks))
+        cheapest = costs.min(axis=1).sum()
+        regions.append(sl.sets.LabelSet(tuple(costs), float(1.5 * cheapest + 1)))
+
+    def pose(of=lambda i: regions[i]):
+        class Numbered:
+            def predict_set(self, X):
+                return [of(int(i)) for i in np.ravel(X)]
+
+        y = sl.Uncertain(size, name="labels", nonneg=True)
+        protect = cp.Variable(blocks, bounds=[0, 1])
+        share = np.kron(np.eye(blocks), np.ones((classes, 1)))
+        left = loss - cp.multiply(loss, share @ protect)
+        limit = [cp.sum(protect) <= protected]
+        return sl.RobustProblem(cp.Minimize(y @ left), limit, {y: Numbered()})
+
+    def relaxed(rows):
+        return np.array([_by_cuts(loss, regions[i], blocks, protected) for i in rows])
+
+    X = np.arange(contexts, dtype=float)[:, None]
+    return Case(f"P4({blocks})", pose, relaxed, None, X, [], blocks)
+
+
+def _by_cuts(loss, region, blocks, protected):
+    """Cutting planes with HiGHS for the master and for the oracle."""
+    classes = len(loss) // blocks
+    costs = np.concatenate(region.costs)
+    shares = np.kron(np.eye(blocks), np.ones(classes))
+    cuts, values = [], []
+    for _ in range(500):
+        bounds = [(0, 1)] * blocks + [(None, None)]
+        aim = np.append(np.zeros(blocks), 1.0)
+        rows = [np.append(np.ones(blocks), 0.0)]
+        right = [protected]
+        for y in cuts:
+            hit = shares @ (loss * y)
+            rows.append(np.append(-hit, -1.0))
+            right.append(-hit.sum())
+        if cuts:
+            master = linprog(aim, np.array(rows), right, bounds=bounds)
+            protect, bound = master.x[:-1], master.fun
+        else:
+            protect, bound = np.zeros(blocks), -np.inf
+        left = loss * (1 - shares.T @ protect)
+        limits = [
+            LinearConstraint(shares, 1, 1),
+            LinearConstraint(costs[None], -np.inf, region.budget),
+        ]
+        exactly = {"mip_rel_gap": 0.0}
+        integers = np.ones(len(loss))
+        whole = milp(-left, integrality=integers, constraints=limits, options=exactly)
+        cuts.append(np.round(whole.x))
+        values.append(left @ cuts[-1])
+        if len(cuts) > 1 and min(values) - bound <= 1e-9 * max(1.0, abs(bound)):
+            return min(values)
+    raise RuntimeError("500 rounds of cuts")

@@ -182,3 +182,46 @@ def rows_lp(c, limit, k):
         return np.array(found)
 
     return solve
+
+
+def resolved(matrices, sign):
+    """A live solver on matrices that CVXPY has made, one set a context."""
+    first = matrices[0]
+    cones = _cones(first["dims"])
+    n, upper = len(first["c"]), sp.triu
+    quadratic = [m["P"] if "P" in m else sp.csc_matrix((n, n)) for m in matrices]
+    parts = [
+        (
+            upper(P, format="csc").data.tolist(),
+            m["c"].tolist(),
+            sp.csc_matrix(m["A"]).data.tolist(),
+            m["b"].tolist(),
+        )
+        for P, m in zip(quadratic, matrices, strict=True)
+    ]
+    pattern = sp.csc_matrix(first["A"])
+    P = upper(quadratic[0], format="csc")
+    given = (P, first["c"], pattern, first["b"], cones, settings())
+    solver = clarabel.DefaultSolver(*given)
+    offsets = [m.get("offset", 0.0) for m in matrices]
+
+    def solve(rows):
+        values = []
+        for i in rows:
+            if len(parts[i][2]) != len(pattern.data):
+                raise ValueError("the pattern changes with the context")
+            solver.update(P=parts[i][0], q=parts[i][1], A=parts[i][2], b=parts[i][3])
+            values.append(sign * (solver.solve().obj_val + offsets[i]))
+        return np.array(values)
+
+    return solve
+
+
+def _cones(dims):
+    cones = []
+    if dims.zero:
+        cones.append(clarabel.ZeroConeT(dims.zero))
+    if dims.nonneg:
+        cones.append(clarabel.NonnegativeConeT(dims.nonneg))
+    cones += [clarabel.SecondOrderConeT(size) for size in dims.soc]
+    return cones

@@ -61,9 +61,8 @@ def split(days, seed, shift=False):
     return days[order[:train]], days[order[train:]], days[seen:]
 
 
-def pose(sets):
-    """The robust problem, with the sets of the prices."""
-    price = sl.Uncertain(HOURS, name="price")
+def model():
+    """Variables state, in and out; wear; and what limits them."""
     state = cp.Variable(HOURS + 1, nonneg=True, name="state")
     into = cp.Variable(HOURS, nonneg=True, name="in")
     out = cp.Variable(HOURS, nonneg=True, name="out")
@@ -76,6 +75,13 @@ def pose(sets):
         into <= CHARGE,
         out <= DISCHARGE,
     ]
+    return (state, into, out), wear, limits
+
+
+def pose(sets):
+    """The robust problem, with the sets of the prices."""
+    price = sl.Uncertain(HOURS, name="price")
+    (_, into, out), wear, limits = model()
     return sl.RobustProblem(
         cp.Minimize(price @ (into - out) + wear), limits, {price: sets}
     )

@@ -5,16 +5,9 @@ sets.calibrate(X_cal, Y_cal, alpha=0.1)
 U = sets.predict_set(X_new)[0]
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import errors, guarantees, losses, predictions, robust, rules, sets
-from .choosing import choose, choose_weights
-from .diagnose import diagnose
-from .evaluation import evaluate
-from .loss_set import LossSet
-from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
-from .robust import RobustProblem, Uncertain, affine_rule, load_policy
-from .rules import calibrate_episodes, calibrate_rule, run_episode
+from .deferred import deferred_names
 
 __version__ = "0.1.0"
 
@@ -34,6 +27,7 @@ __all__ = [
     "calibrate_rule",
     "choose",
     "choose_weights",
+    "cross_calibrate",
     "diagnose",
     "drift",
     "errors",
@@ -48,25 +42,66 @@ __all__ = [
     "rules",
     "run_episode",
     "sets",
+    "split",
     "testing",
     "theory",
 ]
 
-
-#: Packages that most programs do without: loaded when first asked for.
-_LATER = ("baselines", "drift", "models", "plots", "testing", "theory")
+#: Where every name is: loaded when it is first asked for, so that a policy from a file
+#: decides without CVXPY, scikit-learn and pandas.
+_HOMES = {
+    "LossSet": "loss_set",
+    "MeanCovarianceRegressor": "models",
+    "MeanVarianceRegressor": "models",
+    "ModelBlocks": "predictions",
+    "Prediction": "predictions",
+    "QuantilePair": "predictions",
+    "RobustProblem": "robust",
+    "SharedModel": "predictions",
+    "Uncertain": "robust",
+    "affine_rule": "robust",
+    "calibrate_episodes": "rules",
+    "calibrate_rule": "rules",
+    "choose": "choosing",
+    "choose_weights": "choosing",
+    "cross_calibrate": "rules",
+    "diagnose": "diagnosis",
+    "evaluate": "evaluation",
+    "load_policy": "robust",
+    "run_episode": "rules",
+    "split": "folds",
+}
 
 if TYPE_CHECKING:
-    from . import baselines, drift, models, plots, testing, theory
+    from . import (
+        baselines,
+        drift,
+        errors,
+        guarantees,
+        losses,
+        models,
+        plots,
+        predictions,
+        robust,
+        rules,
+        sets,
+        testing,
+        theory,
+    )
+    from .choosing.choose import choose
+    from .choosing.weights import choose_weights
+    from .diagnosis import diagnose
+    from .evaluation import evaluate
+    from .folds import split
+    from .loss_set import LossSet
     from .models import MeanCovarianceRegressor, MeanVarianceRegressor
+    from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
+    from .robust import RobustProblem, Uncertain, affine_rule, load_policy
+    from .rules.calibrate_episodes import calibrate_episodes
+    from .rules.calibrate_rule import calibrate_rule
+    from .rules.cross_calibrate import cross_calibrate
+    from .rules.run_episode import run_episode
 else:
-
-    def __getattr__(name: str) -> Any:
-        """Load what most programs do without when it is first asked for."""
-        from importlib import import_module
-
-        if name in _LATER:
-            return import_module(f".{name}", __name__)
-        if name in ("MeanCovarianceRegressor", "MeanVarianceRegressor"):
-            return getattr(import_module(".models", __name__), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__, __dir__ = deferred_names(
+        __name__, {name: _HOMES.get(name, "") for name in __all__}
+    )

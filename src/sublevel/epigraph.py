@@ -1,8 +1,10 @@
 """A convex function written for a solver: a value and the constraints it needs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
-import cvxpy as cp
+from .deferred import cp
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A message says who complains (the owner), what was given, the rule, and the way 
 ``Owner(argument=...) must be <rule>, got <value>. <Way out>.``
 """
 
-from sklearn.exceptions import NotFittedError
+from typing import TYPE_CHECKING, Any
 
 
 class SublevelError(Exception):
@@ -17,10 +17,6 @@ class InvalidParameter(SublevelError, ValueError):
 
 class UnseenClass(InvalidParameter):
     """A label was given that the classifier has never seen."""
-
-
-class NotCalibrated(SublevelError, NotFittedError):  # type: ignore[misc]
-    """A set was asked for before its budget was calibrated."""
 
 
 class EmptySet(SublevelError, ValueError):
@@ -59,6 +55,10 @@ class CertificateVoid(UserWarning):
     """What was calibrated is no longer what decides; the message says what changed."""
 
 
+class GroupsAbove(UserWarning):
+    """Some groups of contexts violate more often than alpha; the message names them."""
+
+
 class OneByOne(UserWarning):
     """Contexts go to a solver one by one; the message says what that costs."""
 
@@ -77,3 +77,26 @@ class CannotWrite(SublevelError, OSError):
 
 class CellsFailed(SublevelError, RuntimeError):
     """Parts of an experiment failed; the message names them."""
+
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import NotFittedError
+
+    class NotCalibrated(SublevelError, NotFittedError):  # type: ignore[misc]
+        """A set was asked for before its budget was calibrated."""
+else:
+
+    def __getattr__(name: str) -> Any:
+        """`NotCalibrated` is one of scikit-learn's errors too: made when asked for."""
+        if name != "NotCalibrated":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from sklearn.exceptions import NotFittedError
+
+        class NotCalibrated(SublevelError, NotFittedError):
+            """A set was asked for before its budget was calibrated."""
+
+        NotCalibrated.__qualname__ = name
+        return globals().setdefault(name, NotCalibrated)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), "NotCalibrated"})

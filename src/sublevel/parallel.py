@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Generator
 from typing import Any
-
-from joblib import Parallel, delayed
-from joblib.parallel import get_active_backend
 
 from .checks import briefly, is_number, is_whole
 from .errors import InvalidParameter
@@ -29,6 +27,11 @@ def count_workers(n_jobs: int | None) -> int | None:
     (1, -1)
     """
     if n_jobs is None:
+        if "joblib" not in sys.modules:
+            # So nobody has asked it for workers.
+            return 1
+        from joblib.parallel import get_active_backend
+
         workers: int | None = get_active_backend(prefer="threads")[1]
         return workers
     whole = is_whole(n_jobs, least=1) or (is_number(n_jobs) and is_whole(-n_jobs, 1))
@@ -49,6 +52,8 @@ def each(jobs: Jobs, count: int, workers: int | None) -> Generator[Any, None, No
     """
     done = 0
     if workers != 1 and count > 1:
+        from joblib import Parallel, delayed
+
         run = Parallel(n_jobs=workers, prefer="threads", return_as="generator")
         given = (jobs(k) for k in range(count))
         try:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import time
+import warnings
+from types import TracebackType
 from typing import Any
 
-#: Seconds between two drawings of the bar.
-PAUSE = 0.2
+#: What stands around the bar: what is counted, the time passed and the time left.
+FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}, {remaining} left]"
 
 
 class Bar:
-    """How far things are and how long they will take, on standard error.
+    """How far things are and how long they will take, on a terminal or in a notebook.
 
     Parameters
     ----------
@@ -20,36 +20,29 @@ class Bar:
     """
 
     def __init__(self, total: int, unit: str = "contexts") -> None:
-        self.total, self.done, self.unit = total, 0, unit
-        self.begun, self.drawn = time.monotonic(), -PAUSE
+        self._shown = _tqdm(total, unit)
 
     def __enter__(self) -> Bar:
-        self._draw()
         return self
 
     def advance(self, more: int) -> None:
         """So many more are done."""
-        self.done += more
-        passed = time.monotonic() - self.begun
-        if passed - self.drawn >= PAUSE or self.done == self.total:
-            self._draw()
+        self._shown.update(more)
 
-    def __exit__(self, *raised: Any) -> None:
-        sys.stderr.write("\n")
-        sys.stderr.flush()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._shown.close()
 
-    def _draw(self) -> None:
-        self.drawn = time.monotonic() - self.begun
-        filled = "#" * (20 * self.done // self.total)
-        left = ""
-        if self.done:
-            wait = self.drawn / self.done * (self.total - self.done)
-            left = (
-                f", {wait:.0f} s left"
-                if self.done < self.total
-                else (f" in {self.drawn:.1f} s")
-            )
-        line = f"[{filled:<20}] {self.done}/{self.total} {self.unit}{left}"
-        # Blanks wipe what a longer line left behind.
-        sys.stderr.write(f"\r{line:<70}")
-        sys.stderr.flush()
+
+def _tqdm(total: int, unit: str) -> Any:
+    # Only those who ask for a bar wait for its import.
+    with warnings.catch_warnings():
+        # In notebooks without widgets it says so, and draws text all the same.
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
+
+    return tqdm(total=total, unit=unit, bar_format=FORMAT, dynamic_ncols=True)

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sublevel.calibration.band import search_band
 from sublevel.calibration.levels import Given
 from sublevel.calibration.request import read_request
 from sublevel.calibration.search import Looks, Search
@@ -236,3 +237,60 @@ def test_a_marginal_certificate_that_abstains_is_worse_where_it_is_issued():
     assert excess(chance * np.array(finite, dtype=float)) <= 0
     assert np.mean(finite) > 0.05
     assert chance > 2 * ALPHA
+
+
+def joint_failures(bound_at, n, seed, replications=2000):
+    """In how many calibrations some level of the grid violates more than its bound.
+
+    Whoever looks at the whole frontier may choose just that level.
+    """
+    rng = np.random.default_rng(seed)
+    exact = np.array([violation(level, MIDDLES).mean() for level in GRID])
+    failures = 0
+    for _ in range(replications):
+        rule = Rule.draw(rng, n)
+        band = search_band(Search(rule, Given(tuple(GRID)), False), 0.3, DELTA)
+        bounds = np.array([bound_at(band, level) for level in GRID])
+        failures += bool((exact > bounds).any())
+    return failures
+
+
+def pointwise(band, level):
+    """Clopper and Pearson's bound of each level on its own."""
+    rank = int(np.searchsorted(band.levels, level, side="right"))
+    beyond = len(band.levels) - rank
+    return stats.beta.isf(DELTA, beyond + 1, band.size - beyond) if rank else 1.0
+
+
+def test_the_frontier_holds_at_every_level_at_once():
+    most = most_failures(2000)
+    assert joint_failures(lambda band, level: band.bound_at(level), 150, 9) <= most
+    # Control: bounds that hold one at a time.
+    assert joint_failures(pointwise, 150, 9) > most
+
+
+def eight_groups(X):
+    """All contexts, the noisy fifth, halves, thirds and a tenth: they overlap."""
+    return [
+        np.ones(len(X), bool),
+        X > 0.8,
+        X > 0.5,
+        X <= 0.5,
+        X < 1 / 3,
+        (X >= 1 / 3) & (X < 2 / 3),
+        X >= 2 / 3,
+        X > 0.9,
+    ]
+
+
+def test_the_worst_of_eight_overlapping_groups():
+    """The mean violation of each is at most alpha, up to three standard errors."""
+
+    def worst(guarantee):
+        seen = rates(ask(guarantee), 300, 10, flags=eight_groups)
+        room = 3 * seen.std(axis=0) / np.sqrt(len(seen))
+        return (seen.mean(axis=0) - ALPHA - room).max()
+
+    assert worst(Mondrian(lambda X: np.column_stack(eight_groups(X[:, 0])))) <= 0
+    # Control: one level for all.
+    assert worst("marginal") > 0.1

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from time import perf_counter
+
+from tqdm import tqdm
 
 from .runner import Listener, Outcome
 from .settings import Cell
 
+#: The share of the work that is done, cells, and time by what cells take.
+FORMAT = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}, {remaining} left]"
+
 
 class Progress:
-    """What is done and how long the rest will take, from what cells weigh.
+    """What is done and how long the rest will take.
+
+    Cells of a problem that has been run take as long as those did, for what they weigh;
+    those of others as all that were run. What was there already says nothing about the
+    pace.
 
     Examples
     --------
@@ -24,53 +32,66 @@ class Progress:
     """
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        self.cells, self.start = cells, perf_counter()
+        self.cells = cells
         self.done = self.failed = 0
-        self.run = 0.0
-        self.left = sum(cell.setting.weight * len(cell.seeds) for cell in cells)
+        # By problem: what the cells weigh that are left and those that were run, and
+        # the seconds these took.
+        self._left: defaultdict[str, float] = defaultdict(float)
+        self._weighed: defaultdict[str, float] = defaultdict(float)
+        self._took: defaultdict[str, float] = defaultdict(float)
+        for cell in cells:
+            self._left[cell.setting.problem] += _weight(cell)
         self.last = ""
 
     def add(self, outcome: Outcome) -> None:
         """Take note of a cell that is finished, or was found finished."""
         cell = self.cells[outcome.number]
-        weight = cell.setting.weight * len(cell.seeds)
+        problem = cell.setting.problem
         self.done += 1
         self.failed += outcome.failure is not None
-        self.left -= weight
-        self.run += weight if outcome.seconds else 0.0
+        self._left[problem] -= _weight(cell)
+        if outcome.seconds:
+            self._weighed[problem] += _weight(cell)
+            self._took[problem] += outcome.seconds
         self.last = cell.setting.name
 
     @property
-    def minutes_left(self) -> float | None:
-        """None until a cell was run."""
-        if not self.run:
-            return None
-        return (perf_counter() - self.start) / self.run * self.left / 60
+    def run(self) -> float:
+        """Seconds that the cells took that were run, one after another."""
+        return sum(self._took.values())
+
+    @property
+    def total(self) -> float:
+        """These, and the seconds that the rest will take; weights until one was run."""
+        if not self._weighed:
+            return sum(self._left.values())
+        of_all = self.run / sum(self._weighed.values())
+        pace = {each: self._took[each] / self._weighed[each] for each in self._weighed}
+        rest = (
+            weight * pace.get(problem, of_all) for problem, weight in self._left.items()
+        )
+        return self.run + sum(rest)
 
     def line(self) -> str:
-        """All of it in a line."""
-        rest, minutes = "", self.minutes_left
-        if minutes is not None:
-            rest = (
-                f", about {minutes:.0f} min left" if minutes >= 1 else ", < 1 min left"
-            )
+        """All of it but the time, in a line."""
         count = f"{self.done} of {len(self.cells)} cells"
-        return f"{self.last}: {count}, {self.failed} failed{rest}"
+        return f"{self.last}: {count}, {self.failed} failed"
+
+
+def _weight(cell: Cell) -> float:
+    return float(cell.setting.weight * len(cell.seeds))
 
 
 @contextmanager
 def progress(cells: Sequence[Cell]) -> Iterator[Listener]:
-    """A listener that keeps one line up to date, or writes a line a cell to a file."""
-    shown, live = Progress(cells), sys.stderr.isatty()
+    """A listener that keeps a bar up to date."""
+    shown = Progress(cells)
+    # Cells differ by two orders: the pace is that of all so far, not of the last ones.
+    with tqdm(total=shown.total, bar_format=FORMAT, smoothing=0, mininterval=0) as bar:
 
-    def tell(outcome: Outcome) -> None:
-        shown.add(outcome)
-        # Back to the start of the line, and clear what was there.
-        sys.stderr.write(f"\r\x1b[K{shown.line()}" if live else f"{shown.line()}\n")
-        sys.stderr.flush()
+        def tell(outcome: Outcome) -> None:
+            shown.add(outcome)
+            bar.total, bar.n = shown.total, shown.run
+            bar.set_description_str(shown.line())
 
-    try:
         yield tell
-    finally:
-        if live:
-            sys.stderr.write("\n")

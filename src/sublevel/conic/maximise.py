@@ -10,12 +10,11 @@ import warnings
 from contextlib import suppress
 from typing import NamedTuple
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
+from ..deferred import cp
 from ..errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
-from .canonical import cone_program
 from .pinning import pinned, without
 from .program import fill
 from .solver import STATUSES, Clarabel
@@ -24,10 +23,10 @@ from .substitution import substituted_problem
 #: Options a solver is tried with, in turn: near the boundary of an exponential cone
 #: Clarabel may get stuck with its usual steps and not with shorter ones.
 _ATTEMPTS: dict[str, tuple[dict[str, float], ...]] = {
-    cp.CLARABEL: ({}, {"max_step_fraction": 0.9})
+    "CLARABEL": ({}, {"max_step_fraction": 0.9})
 }
 
-_SETTLED = (cp.OPTIMAL, cp.INFEASIBLE, cp.UNBOUNDED)
+_SETTLED = ("optimal", "infeasible", "unbounded")
 
 
 def solve_quietly(problem: cp.Problem, solver: str) -> None:
@@ -86,6 +85,9 @@ def solve_by_cones(problem: cp.Problem, effort: int = 0) -> Solved:
     Its parameters keep their values. Where no digits come of it, more are asked for; an
     `effort` above 0 asks for them from the start.
     """
+    # What reads CVXPY is loaded where something is read.
+    from .canonical import cone_program
+
     values = {p.id: p.value for p in problem.parameters()}
     if values:
         problem = substituted_problem(problem, values)

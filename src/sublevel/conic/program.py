@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from ..checks import Array
+from ..deferred import sp
+from .sparse_table import SparseTable, Table, compared_rows, taken_columns, taken_rows
 
 Indices = npt.NDArray[np.integer[Any]]
 #: Row numbers, a slice or a mask.
@@ -150,6 +151,10 @@ class ConeProgram:
         shape = (self.height, self.width)
         return sp.csc_array((values, self.indices, self.indptr), shape=shape)
 
+    def transposed(self, values: Array) -> SparseTable:
+        """A' as a sparse matrix, from the values of A's pattern."""
+        return SparseTable(values, self.indices, self.indptr, (self.width, self.height))
+
     def moving(self, names: tuple[str, ...]) -> Moving:
         """What some slots move; the same for all contexts, so looked up only once."""
         if names not in self.movable:
@@ -157,9 +162,9 @@ class ConeProgram:
             columns = np.concatenate(
                 [np.zeros(0, dtype=int), *(np.arange(s.start, s.stop) for s in slots)]
             )
-            upper = self.P[self.quadratic_pattern[0]]
+            upper = taken_rows(self.P, self.quadratic_pattern[0])
             tables = {"P": upper, "q": self.q, "A": self.A, "b": self.b}
-            moved = {k: _moved(table, columns) for k, table in tables.items()}
+            moved = {k: (t, *taken_columns(t, columns)) for k, t in tables.items()}
             self.movable[names] = Moving(columns, moved)
         return self.movable[names]
 
@@ -169,7 +174,23 @@ class Moving:
     """Columns of some slots, and for each block (table, entries moved, their part)."""
 
     columns: Indices
-    blocks: dict[str, tuple[sp.csr_array, Indices, sp.csr_array]]
+    blocks: dict[str, tuple[Table, Indices, SparseTable]]
+    _kept: list[tuple[Array, dict[str, Array]]] = field(
+        default_factory=list, repr=False, compare=False
+    )
+
+    def bases(self, fixed: Array) -> dict[str, Array]:
+        """What the other slots make of each block: the same arrays again, not to be
+        written to, as long as these slots stay what they are.
+        """
+        for before, bases in self._kept:
+            if np.array_equal(before, fixed):
+                return bases
+        bases = {k: np.asarray(table @ fixed) for k, (table, *_) in self.blocks.items()}
+        for base in bases.values():
+            base.setflags(write=False)
+        self._kept[:] = [(fixed, bases)]
+        return bases
 
 
 @dataclass(frozen=True)
@@ -195,7 +216,8 @@ class Varying:
 
     def rows(self) -> Array:
         """All entries at all contexts, shape (n, entries)."""
-        whole = np.tile(self.base, (len(self.values), 1))
+        whole = np.empty((len(self.values), len(self.base)))
+        whole[:] = self.base
         whole[:, self.where] = self.values
         return whole
 
@@ -230,6 +252,14 @@ class ProgramData:
 
     def matrices(self, i: int) -> tuple[sp.csc_array, Array, sp.csc_array, Array]:
         """The upper triangle of P, q, A and b of one context; q without the offset."""
+        P, q, A, b = self.columns(i)
+        own = (
+            sp.csc_array((m.data, m.indices, m.indptr), shape=m.shape) for m in (P, A)
+        )
+        return next(own), q, next(own), b
+
+    def columns(self, i: int) -> tuple[SparseTable, Array, SparseTable, Array]:
+        """The same, each matrix by columns, as a solver takes it."""
         program, rows = self.program, []
         for block in (self.P, self.q, self.A, self.b):
             values = block.base.copy()
@@ -239,9 +269,9 @@ class ProgramData:
         _, row, indptr = program.quadratic_pattern
         width, shape = program.width, (program.height, program.width)
         return (
-            sp.csc_array((P, row, indptr), shape=(width, width)),
+            SparseTable(P, row, indptr, (width, width)),
             q[:-1],
-            sp.csc_array((A, program.indices, program.indptr), shape=shape),
+            SparseTable(A, program.indices, program.indptr, shape),
             b,
         )
 
@@ -282,43 +312,31 @@ def fill(
     fixed = fixed.copy()
     fixed[moving.columns] = 0.0
     blocks = {}
-    for name, (table, where, part) in moving.blocks.items():
-        base = np.asarray(table @ fixed)
+    bases = moving.bases(fixed)
+    for name, (_, where, part) in moving.blocks.items():
+        base = bases[name]
         # One sparse product for all contexts.
         values = base[where] + np.asarray((part @ theta.T).T)
         blocks[name] = Varying(base, where, np.ascontiguousarray(values))
     return ProgramData(program, **blocks)
 
 
-def _moved(
-    table: sp.csr_array, columns: Indices
-) -> tuple[sp.csr_array, Indices, sp.csr_array]:
-    """A table, its rows that have entries in some columns, and these entries."""
-    part = sp.csr_array(table[:, columns])
-    where = np.flatnonzero(np.diff(part.indptr))
-    return table, where, part[where]
-
-
 def _mirrored(
-    A: sp.csr_array, first: Indices, second: Indices, columns: Indices
+    A: Table, first: Indices, second: Indices, columns: Indices
 ) -> Array | None:
     """1 where two rows' entries are alike, -1 where opposite; None if neither."""
     if len(first) != len(second) or (columns[first] != columns[second]).any():
         return None
-    return _signs(A[first], A[second])
+    return _signs(A, first, second)
 
 
-def _mirrored_right(b: sp.csr_array, row: int) -> float | None:
-    signs = _signs(b[[row]], b[[row + 1]])
+def _mirrored_right(b: Table, row: int) -> float | None:
+    signs = _signs(b, np.array([row]), np.array([row + 1]))
     return None if signs is None else float(signs[0])
 
 
-def _signs(one: sp.csr_array, other: sp.csr_array) -> Array | None:
-    alike, opposite = (
-        abs(difference).max(axis=1).toarray().ravel() == 0
-        for difference in (one - other, one + other)
-    )
-    empty = alike & opposite
+def _signs(table: Table, first: Indices, second: Indices) -> Array | None:
+    alike, opposite = compared_rows(table, first, second)
     if not (alike | opposite).all():
         return None
-    return np.where(empty, 0.0, np.where(alike, 1.0, -1.0))
+    return np.where(alike & opposite, 0.0, np.where(alike, 1.0, -1.0))

@@ -88,34 +88,70 @@ def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     what it adds up to small, shape (n,).
     """
     layout = _LAYOUTS.get(data.program) or layout_of(data.program)
+    still = layout.still(data)
     P, q, A, b = data.P, data.q, data.A, data.b
-    odd = np.zeros(len(A.values), dtype=bool)
-    constant, varying = np.abs(A.base), np.abs(A.values)
-    constant[A.where] = 0.0
-    last = len(q.base) - 1
-    cost = np.abs(q.values[:, q.where < last]).max(axis=1, initial=0.0)
-    fixed = np.delete(np.abs(q.base), np.append(q.where, last))
-    cost = np.maximum(cost, fixed.max(initial=0.0))
-    cost = np.maximum(cost, np.abs(P.values).max(axis=1, initial=0.0))
-    cost = np.maximum(cost, np.delete(np.abs(P.base), P.where).max(initial=0.0))
-    every = [cost[:, None], np.abs(b.values), np.delete(np.abs(b.base), b.where)[None]]
-    for groups, of_entry in layout.sides:
-        # The largest of a row or column: where some entry varies, and elsewhere.
-        largest = groups.reduced(constant[None], np.maximum)
-        order = np.argsort(of_entry[A.where], kind="stable")
-        hit, first = np.unique(of_entry[A.where][order], return_index=True)
-        every.append(np.delete(largest, hit, axis=1))
-        if hit.size:
-            moved = np.maximum.reduceat(varying[:, order], first, axis=1)
-            every.append(np.maximum(moved, largest[:, hit]))
-    for sizes in every:
-        far = (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
-        odd |= far.any(axis=1)
-    small = ((constant < SMALL) & (constant > 0)).any()
-    if small or ((varying < SMALL) & (varying > 0)).any():
+    varying = np.abs(A.values)
+    cost = np.maximum(
+        np.abs(q.values[:, still.costs]).max(axis=1, initial=still.cost),
+        np.abs(P.values).max(axis=1, initial=0.0),
+    )
+    odd = _is_far(cost) | _is_far(np.abs(b.values)).any(axis=1) | still.odd
+    for order, first, largest in still.sides:
+        # The largest of a row or column in which some entry varies.
+        moved = np.maximum.reduceat(varying[:, order], first, axis=1)
+        odd |= _is_far(np.maximum(moved, largest)).any(axis=1)
+    if still.small or ((varying < SMALL) & (varying > 0)).any():
         size = np.abs(layout.without_noise(A.rows()))
         odd |= ((size < SMALL) & (size > 0)).any(axis=1)
     return odd
+
+
+def _is_far(sizes: Array) -> npt.NDArray[np.bool_]:
+    """Which sizes are not ordinary."""
+    return (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
+
+
+class _Still:
+    """What `extraordinary` sees in the entries that no context moves.
+
+    Attributes
+    ----------
+    blocks : P, q, A and b it was made from: their bases and which entries move
+    costs : which of the entries of q that move are costs, and not the offset
+    cost : the largest of all other costs
+    odd : whether something else is not of ordinary size
+    small : whether a coefficient is small
+    sides : for rows and columns the entries that move, in the order of their rows;
+        where each row starts; and the largest of its other entries
+    """
+
+    def __init__(self, data: ProgramData, layout: Layout) -> None:
+        P, q, A, b = self.blocks = (data.P, data.q, data.A, data.b)
+        constant, last = np.abs(A.base), len(q.base) - 1
+        constant[A.where] = 0.0
+        self.costs = q.where < last
+        fixed = np.delete(np.abs(q.base), np.append(q.where, last))
+        curved = np.delete(np.abs(P.base), P.where)
+        self.cost = float(np.maximum(fixed.max(initial=0.0), curved.max(initial=0.0)))
+        right = np.delete(np.abs(b.base), b.where)
+        self.odd = bool(_is_far(right).any())
+        self.small = bool(((constant < SMALL) & (constant > 0)).any())
+        self.sides: list[tuple[Indices, Indices, Array]] = []
+        for groups, of_entry in layout.sides:
+            largest = groups.reduced(constant[None], np.maximum)
+            order = np.argsort(of_entry[A.where], kind="stable")
+            hit, first = np.unique(of_entry[A.where][order], return_index=True)
+            self.odd |= bool(_is_far(np.delete(largest, hit, axis=1)).any())
+            if hit.size:
+                self.sides.append((order, first, largest[:, hit]))
+
+    def is_of(self, data: ProgramData) -> bool:
+        """Whether it was made from the same arrays."""
+        blocks = (data.P, data.q, data.A, data.b)
+        return all(
+            own.base is other.base and own.where is other.where
+            for own, other in zip(self.blocks, blocks, strict=True)
+        )
 
 
 def scale(
@@ -194,9 +230,16 @@ class Layout:
         flat = [np.full(rows_of(*c), c[0] in ("zero", "nonneg")) for c in program.cones]
         curved = ~np.concatenate([np.zeros(0, dtype=bool), *flat])
         self._curved_entry = curved[program.indices]
+        self._still: _Still | None = None
         if self.pairs:
             self._of_pair_entry = _Groups(entry, self.pairs)
             self._of_pair_row = _Groups(row, self.pairs)
+
+    def still(self, data: ProgramData) -> _Still:
+        """What no context moves: looked at again only if it is something else."""
+        if self._still is None or not self._still.is_of(data):
+            self._still = _Still(data, self)
+        return self._still
 
     def tilt_entries(self, h: Array) -> Array | float:
         """What the pairs' exponents are worth at each entry of A: (n, entries)."""

@@ -309,7 +309,7 @@ def _build(data: ProgramData, i: int, settings: clarabel.DefaultSettings) -> Any
         # The number of a power cone is its exponent; all exponential ones are alike.
         given = () if kind == "exp" else (size if kind == "power" else int(size),)
         cones.append(_CONES[kind](*given))
-    return clarabel.DefaultSolver(*data.matrices(i), cones, settings)
+    return clarabel.DefaultSolver(*data.columns(i), cones, settings)
 
 
 def _read(solved: clarabel.DefaultSolution) -> Solution:

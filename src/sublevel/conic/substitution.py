@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import cvxpy as cp
-
 from ..checks import Array
+from ..deferred import cp
 
 #: Id of a leaf -> what stands in its place.
 Parts = Mapping[int, "cp.Expression | Array"]

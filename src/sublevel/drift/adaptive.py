@@ -11,6 +11,9 @@ world changes. This is about the long run only: nothing is promised of a single 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,6 +27,8 @@ from ..checks import (
     require_positive,
 )
 from ..errors import InvalidParameter
+from .state import count_from, numbers_from, numbers_to, reading
+from .window import latest, require_window
 
 
 class Adaptive:
@@ -36,6 +41,8 @@ class Adaptive:
     alpha : float in (0, 1), the violation level to keep in the long run
     gamma : float, default 0.02
         Step: larger follows faster and wanders more.
+    window : int, optional
+        How many scores are kept, the latest ones; all of them by default.
 
     Attributes
     ----------
@@ -56,14 +63,27 @@ class Adaptive:
     """
 
     def __init__(
-        self, scores: npt.ArrayLike, alpha: float, gamma: float = 0.02
+        self,
+        scores: npt.ArrayLike,
+        alpha: float,
+        gamma: float = 0.02,
+        window: int | None = None,
     ) -> None:
         require_level("Adaptive", alpha=alpha)
         require_positive("Adaptive", gamma=gamma)
-        self._scores: Array = np.sort(as_vector("Adaptive", "scores", scores))
+        self.window = require_window("Adaptive", window)
+        given = np.asarray(scores, dtype=float)
+        # An outcome that no level covers has a score of inf, and counts.
+        as_vector("Adaptive", "scores", np.where(np.isposinf(given), 0.0, given))
+        self._scores: Array = latest(given.ravel(), self.window)
         self.alpha, self.gamma = float(alpha), float(gamma)
         self.level = float(alpha)
         self.violations = self.steps = 0
+
+    @property
+    def scores(self) -> Array:
+        """The scores in the order in which they came, shape (n,)."""
+        return self._scores.copy()
 
     @property
     def budget(self) -> float:
@@ -75,7 +95,9 @@ class Adaptive:
         if self.level >= 1:
             return -np.inf
         rank = int(np.ceil(round((n + 1) * (1 - self.level), 9)))
-        return float(self._scores[rank - 1]) if rank <= n else np.inf
+        if rank > n:
+            return np.inf
+        return float(np.partition(self._scores, rank - 1)[rank - 1])
 
     def update(self, violated: object, score: float | None = None) -> Adaptive:
         """Learn from one step.
@@ -100,8 +122,8 @@ class Adaptive:
         self.violations += int(bool(violated))
         self.steps += 1
         if score is not None:
-            at = int(np.searchsorted(self._scores, float(score)))
-            self._scores = np.insert(self._scores, at, float(score))
+            every = np.append(self._scores, float(score))
+            self._scores = latest(every, self.window)
         return self
 
     @property
@@ -111,6 +133,40 @@ class Adaptive:
             return 1.0
         slack = self.alpha + self.gamma
         return min(1.0, slack / (self.gamma * self.steps))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of its state as plain JSON values.
+
+        Examples
+        --------
+        >>> state = Adaptive([1.0, 2.0, 3.0], alpha=0.5).update(True).to_dict()
+        >>> Adaptive.from_dict(state)
+        Adaptive(alpha=0.5, level=0.49, 1 violations in 1 steps)
+        """
+        return {
+            "alpha": self.alpha,
+            "gamma": self.gamma,
+            "window": self.window,
+            "level": self.level,
+            "violations": self.violations,
+            "steps": self.steps,
+            "scores": numbers_to(self._scores),
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Adaptive:
+        """As it was when `to_dict` was called."""
+        with reading("Adaptive.from_dict"):
+            other = cls(
+                numbers_from(state["scores"]),
+                state["alpha"],
+                state["gamma"],
+                state["window"],
+            )
+            other.level = float(state["level"])
+            other.violations = count_from(state["violations"])
+            other.steps = count_from(state["steps"])
+        return other
 
     def __repr__(self) -> str:
         return (

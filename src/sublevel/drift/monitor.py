@@ -9,17 +9,20 @@ may look after every outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincc, betaln, logsumexp
+from scipy.special import betaincc, betaln
 
 from ..checks import Array, briefly, is_answer, is_whole, require_level
 from ..errors import InvalidParameter
+from .state import count_from, numbers_from, numbers_to, reading
 
 #: Bets kept, and how many of them are too young to be judged.
 MOST_BETS, YOUNG = 200, 50
+#: What is kept of each bet.
+_BETS = ("_start", "_seen", "_hit")
 
 
 class Monitor:
@@ -106,7 +109,7 @@ class Monitor:
         if len(self._start) <= MOST_BETS:
             return
         least = int(np.argmin(self._stakes()[:-YOUNG]))
-        for name in ("_start", "_seen", "_hit"):
+        for name in _BETS:
             vars(self)[name] = np.delete(vars(self)[name], least)
 
     def _stakes(self) -> Array:
@@ -125,7 +128,7 @@ class Monitor:
         """Wealth of the bet against the promise: 1 at the start, 1 / delta alarms."""
         if not len(self._seen):
             return 1.0
-        placed = logsumexp(self._stakes())
+        placed = np.logaddexp.reduce(self._stakes())
         kept = -np.log(self._start[-1] + 1.0)
         return float(np.exp(min(np.logaddexp(placed, kept), 700.0)))
 
@@ -159,6 +162,41 @@ class Monitor:
             return bool(spent > target)
 
         return _end(0.0, mode, inside), _end(1.0, mode, inside)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of its state as plain JSON values.
+
+        Examples
+        --------
+        >>> state = Monitor(alpha=0.1).watch([True, False]).to_dict()
+        >>> Monitor.from_dict(state).watch([True] * 9).alarm
+        True
+        """
+        bets = {name: numbers_to(vars(self)[name]) for name in _BETS}
+        return {
+            "alpha": self.alpha,
+            "delta": self.delta,
+            "block": self.block,
+            "outcomes": self.outcomes,
+            "violations": self.violations,
+            "alarm_at": self.alarm_at,
+            **bets,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Monitor:
+        """As it was when `to_dict` was called."""
+        with reading("Monitor.from_dict"):
+            other = cls(state["alpha"], state["delta"], state["block"])
+            other.outcomes = count_from(state["outcomes"])
+            other.violations = count_from(state["violations"])
+            alarm = state["alarm_at"]
+            other.alarm_at = None if alarm is None else count_from(alarm)
+            for name in _BETS:
+                vars(other)[name] = numbers_from(state[name])
+            if len({len(vars(other)[name]) for name in _BETS}) > 1:
+                raise ValueError("bets of different lengths")
+        return other
 
     def __repr__(self) -> str:
         low, high = self.interval

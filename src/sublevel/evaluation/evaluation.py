@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
 
 from ..checks import Array
+from ..guarantees.groups import Rows
 from ..tables import html_table
+from .by_group import exact_interval, table_by_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +33,8 @@ class Evaluation:
     realised : shape (n,), objective at the outcome
     regret : shape (n,), how much worse that is than with the outcome known in advance
     level : confidence of the interval
+    groups : names of groups of contexts, each with its rows
+    alpha : violation level that was promised, or None
     """
 
     status: npt.NDArray[np.str_]
@@ -40,6 +44,8 @@ class Evaluation:
     realised: Array
     regret: Array
     level: float = 0.95
+    groups: tuple[tuple[Hashable, Rows], ...] = ()
+    alpha: float | None = None
 
     @property
     def violation(self) -> float:
@@ -55,10 +61,22 @@ class Evaluation:
     def interval(self) -> tuple[float, float]:
         """Exact (Clopper-Pearson) interval of the violation probability."""
         hits, n = int(np.sum(self.violated)), len(self.violated)
-        tail = (1 - self.level) / 2
-        low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, n - hits + 1))
-        high = 1.0 if hits == n else float(beta.ppf(1 - tail, hits + 1, n - hits))
-        return low, high
+        return exact_interval(hits, n, self.level)
+
+    def by_group(self) -> pd.DataFrame:
+        """Violations in each of the groups that `evaluate` was given.
+
+        Returns
+        -------
+        DataFrame
+            One row a group: `contexts` in it and how many were `decided`, the share
+            with a `violation` and its exact interval, `low` to `high`; the `alpha`
+            that was promised; `p`, the probability that chance alone gives so many
+            violations where they have at most this probability, adjusted for the
+            number of groups (Holm); and whether the group is `above` alpha: p is at
+            most 0.05. If no group is, any is called so with probability at most 0.05.
+        """
+        return table_by_group({"policy": self}).droplevel("policy")
 
     def to_pandas(self) -> pd.Series:
         """The sums, by name."""
@@ -77,6 +95,21 @@ class Evaluation:
                 "regret": mean_of(self.regret),
             }
         )
+
+    def at_a_glance(self, fresh: bool = True) -> dict[str, float]:
+        """A row of a frontier: what is certified, realised, and kept.
+
+        Parameters
+        ----------
+        fresh : whether the outcomes had no part in the policy; if they had, nothing is
+            said of violations, nor of regret
+        """
+        row = {"certified": mean_of(self.certified), "realised": mean_of(self.realised)}
+        if fresh:
+            low, high = self.interval
+            row |= {"regret": mean_of(self.regret), "violation": self.violation}
+            row |= {"low": low, "high": high}
+        return row | {"decided": self.share_decided}
 
     def __repr__(self) -> str:
         return f"Evaluation({', '.join(f'{n} {v}' for n, v in self._facts())})"

@@ -7,6 +7,8 @@
 | Mondrian  | within each group, which may overlap          | enough of each      |
 | Weighted  | where contexts have shifted                   | the density ratio   |
 | CVPlus    | when there is no data to set aside            | the folds' models   |
+| UnitAverage | on average over the rows of a new day       | exchangeable days   |
+| WholeUnit | on all rows of a new day at once              | exchangeable days   |
 
 `certify_cost` bounds what the decisions of a policy fixed in advance will cost.
 
@@ -29,7 +31,9 @@ from .mondrian import Mondrian
 from .order_statistic import OrderStatistic
 from .pac import PAC
 from .post_decision import CostBound, certify_cost
+from .unit_average import UnitAverage
 from .weighted import Weighted, WeightedCalibration
+from .whole_unit import WholeUnit
 
 __all__ = [
     "PAC",
@@ -45,8 +49,10 @@ __all__ = [
     "Mondrian",
     "OrderStatistic",
     "Settling",
+    "UnitAverage",
     "Weighted",
     "WeightedCalibration",
+    "WholeUnit",
     "certify_cost",
     "get",
 ]

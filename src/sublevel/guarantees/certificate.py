@@ -12,9 +12,8 @@ from math import inf, isinf
 from textwrap import fill
 from typing import Any
 
-from scipy.special import betaincinv
-
 from ..checks import briefly, is_number, is_whole, require_level
+from ..deferred import special
 from ..errors import InvalidParameter
 from ..tables import html_table
 
@@ -63,6 +62,8 @@ class Certificate:
     groups : tuple of (group, Certificate)
         What each group of contexts is promised, where groups have promises of their
         own.
+    scope : str
+        Of which rows the event is, where not of a new one: "on any row of a new day".
 
     Examples
     --------
@@ -99,6 +100,7 @@ class Certificate:
     holds: str = ""
     measure: str = "with probability"
     groups: tuple[tuple[Hashable, Certificate], ...] = ()
+    scope: str = ""
 
     @property
     def is_finite(self) -> bool:
@@ -144,7 +146,8 @@ class Certificate:
             )
         shape = (self.sample_size + 1 - self.rank, self.rank)
         tail = (1 - level) / 2
-        return float(betaincinv(*shape, tail)), float(betaincinv(*shape, 1 - tail))
+        low, high = (special.betaincinv(*shape, q) for q in (tail, 1 - tail))
+        return float(low), float(high)
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as plain JSON values; infinities become "inf" and "-inf".
@@ -267,8 +270,9 @@ def _claim(certificate: Certificate) -> str:
     )
     holds = certificate.holds or f"{how_sure} over the calibration draw"
     at_most = "about" if certificate.heuristic else "at most"
+    where = f" {certificate.scope}" if certificate.scope else ""
     return (
-        f"{certificate.guarantee}: {certificate.event} {certificate.measure} "
+        f"{certificate.guarantee}: {certificate.event}{where} {certificate.measure} "
         f"{at_most} {certificate.alpha:.6g},\n{holds}."
     )
 

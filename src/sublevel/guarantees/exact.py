@@ -8,9 +8,8 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from scipy.special import betaincc, betainccinv
-
 from ..checks import briefly, is_whole, require_level
+from ..deferred import special
 from ..errors import InvalidParameter
 
 #: Relative accuracy granted to the incomplete beta function.
@@ -59,7 +58,7 @@ def clopper_pearson(count: int, size: int, delta: float = 0.05) -> float:
     require_level("clopper_pearson", delta=delta)
     if count == size:
         return 1.0
-    return float(betainccinv(count + 1, size - count, delta))
+    return float(special.betainccinv(count + 1, size - count, delta))
 
 
 def tail_is_below(count: int, trials: int, chance: Fraction, limit: Fraction) -> bool:
@@ -68,7 +67,7 @@ def tail_is_below(count: int, trials: int, chance: Fraction, limit: Fraction) ->
     A comparison too close for floating point is settled exactly for small samples and
     answered with a no, the safe side, for large ones.
     """
-    tail = float(betaincc(count + 1, trials - count, float(chance)))
+    tail = float(special.betaincc(count + 1, trials - count, float(chance)))
     bound = float(limit)
     if abs(tail - bound) > _ACCURACY * bound:
         return tail < bound

@@ -8,16 +8,17 @@ k-th smallest of N uniform numbers. With q_k the eta-quantile of U_(k), the leve
 
 so that k may be chosen after all of them were looked at. The probability is exact: the
 number of uniforms below q_k is followed from one k to the next (Noe 1972; Moscovich and
-Nadler 2017), and must stay below k.
+Nadler 2017, by Poisson processes), and must stay below k.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import log, sqrt
 
 import numpy as np
-from scipy.special import betaincinv
-from scipy.stats import binom
+import numpy.typing as npt
+from scipy.special import betaincinv, gammaln, xlogy
 
 from ..checks import Array, require_level
 from ..errors import InvalidParameter
@@ -47,38 +48,61 @@ def probability_of_all(bounds: Array, first: int, size: int) -> float:
     >>> probability_of_all(np.array([0.5]), first=2, size=2)
     0.75
     """
+    # Uniforms are the points of a Poisson process of which there are `size`. Its points
+    # in separate stretches are independent, so that one convolution leads from each
+    # bound to the next; that there are `size` is asked for at the end.
     at, least = float(bounds[0]), 0
-    mass = binom.pmf(np.arange(first), size, at)
+    mass = _arrivals(size * at, np.arange(first))
     for step, bound in enumerate(bounds[1:].tolist(), start=1):
-        share, at = (bound - at) / (1 - at), bound
-        left = size - least - np.arange(len(mass))
-        # So many more fall below the next bound: 0, 1, 2, ...
-        term, more = mass * np.exp(left * np.log1p(-share)), 0
-        following = np.zeros(first + step - least)
-        while more < len(following) and (more == 0 or term.max() > _NOTHING):
-            kept = min(len(term), len(following) - more)
-            following[more : more + kept] += term[:kept]
-            term = term * (left - more) * (share / (1 - share) / (more + 1))
-            more += 1
+        more = size * (bound - at)
+        counts = np.arange(int(more + 12 * sqrt(more)) + 25)
+        following = np.convolve(mass, _arrivals(more, counts))
+        following = following[: first + step - least]
         worth = np.flatnonzero(following > _NOTHING)
         if not worth.size:
             return 0.0
-        mass, least = following[worth[0] :], least + int(worth[0])
-    return float(mass.sum())
+        mass, at = following[worth[0] : worth[-1] + 1], bound
+        least += int(worth[0])
+    left = size - least - np.arange(len(mass))
+    given = _arrivals(size, np.array([size]))
+    return float(mass @ _arrivals(size * (1 - at), left) / given[0])
 
 
-@lru_cache(maxsize=32)
+def _arrivals(expected: float, counts: npt.NDArray[np.int_]) -> Array:
+    """Probabilities of so many arrivals of a Poisson process."""
+    return np.asarray(np.exp(xlogy(counts, expected) - expected - gammaln(counts + 1)))
+
+
+@lru_cache(maxsize=64)
 def _deficit(size: int, delta: float, first: int, last: int) -> float:
-    """The largest eta, to a relative 1e-4 and on the safe side."""
+    """The largest eta, to a relative 1e-4 and on the safe side.
+
+    The probability of a failure grows nearly as a power of eta, so that logarithms are
+    interpolated, a little off the root on alternating sides to close in on it from
+    both.
+    """
     ranks = np.arange(first, last + 1)
+
+    def excess(eta: float) -> float:
+        bounds = betaincinv(ranks, size + 1 - ranks, eta)
+        failure = 1 - probability_of_all(bounds, first, size)
+        return log(max(failure, _NOTHING) / delta)
+
     safe, bold = delta / len(ranks), delta
+    below, above = excess(safe), excess(bold)
+    if above <= 0:
+        return bold
     while bold > (1 + _ACCURACY) * safe:
-        middle = float(np.sqrt(safe * bold))
-        bounds = betaincinv(ranks, size + 1 - ranks, middle)
-        if probability_of_all(bounds, first, size) >= 1 - delta:
-            safe = middle
+        share = below / (below - above) if below < 0 else 0.0
+        nudge = _ACCURACY / 4 / log(bold / safe)
+        # Just beyond the root: the side it lies on is then a short one.
+        share += nudge if share < 0.5 else -nudge
+        middle = safe * (bold / safe) ** min(max(share, 0.05), 0.95)
+        there = excess(middle)
+        if there <= 0:
+            safe, below = middle, there
         else:
-            bold = middle
+            bold, above = middle, there
     return safe
 
 

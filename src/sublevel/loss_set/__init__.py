@@ -1,7 +1,9 @@
 """From a model and its loss to calibrated sets at any context."""
 
+from typing import TYPE_CHECKING
+
+from ..deferred import deferred_names
 from .batch import Batch, SetBatch, UnionBatch
-from .estimator import LossSet
 from .marks import mark_rows, refuse_seen
 from .source import SetSource, certificate_of
 
@@ -15,3 +17,8 @@ __all__ = [
     "mark_rows",
     "refuse_seen",
 ]
+
+if TYPE_CHECKING:
+    from .estimator import LossSet
+else:
+    __getattr__, __dir__ = deferred_names(__name__, {"LossSet": "estimator"})

@@ -13,6 +13,7 @@ from .. import guarantees, losses
 from ..checks import Array, require_level
 from ..errors import InvalidParameter, NotCalibrated
 from ..guarantees import Calibrated, Certificate, CrossFitting, Guarantee
+from ..guarantees.in_time import with_times
 from ..losses import Loss
 from ..predictions import (
     Model,
@@ -183,7 +184,7 @@ class LossSet(ModelWrapper):
         self.alpha_, self.guarantee_ = alpha, promise
         budget = calibration.budget
         self.budget_ = dict(budget) if isinstance(budget, Mapping) else budget
-        self.certificate_ = calibration.certificate
+        self.certificate_ = with_times(calibration.certificate, X)
         self.radius_ = _radius(self.loss_, calibration.budget)
         return self
 

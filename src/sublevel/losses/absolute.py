@@ -3,14 +3,16 @@
 loss(y) = sum_j |y_j - prediction_j| / weight_j.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
+from ..deferred import cp
 from ..epigraph import Epigraph, magnitude
 from ..norm_ball import NormBall, aligned
 from .base import Forecast, Slots, location_of, per_row

@@ -15,12 +15,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_numbers, briefly
 from ..conic.program import Indices
+from ..deferred import cp, is_expression
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall
@@ -352,7 +352,7 @@ def met(
     >>> met("Squared", [1.0, 2.0], [1, 3])[1]
     array([1., 3.])
     """
-    if isinstance(prediction, cp.Expression):
+    if is_expression(prediction):
         raise InvalidParameter(
             f"{owner}.score(prediction, outcome) must be given numbers, got the CVXPY "
             f"expression {prediction}. Use {owner}.expression."
@@ -386,7 +386,7 @@ def location_of(prediction: Forecast) -> Array:
     elif isinstance(prediction, KINDS):
         as_kind("a loss of numbers", prediction, Prediction)
     numbers: Array
-    numbers = location if isinstance(location, cp.Expression) else np.asarray(location)
+    numbers = location if is_expression(location) else np.asarray(location)
     return numbers
 
 

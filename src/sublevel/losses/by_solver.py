@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
 from ..conic.maximise import maximise
+from ..deferred import cp
 from ..errors import InvalidParameter
 from ..predictions import JointPrediction, LabelPrediction, Prediction
 

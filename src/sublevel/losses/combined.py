@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_vector, briefly
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..predictions import AnyPrediction, JointPrediction

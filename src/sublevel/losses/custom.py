@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
-from ..conic.dual import support_of
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..predictions import AnyPrediction, Prediction
@@ -91,6 +90,8 @@ class Custom(Loss):
         self, slope: cp.Expression, multiplier: cp.Expression, prediction: Forecast
     ) -> Epigraph:
         """Support function of the epigraph {(y, t) : loss(y) <= t} at (v, -u)."""
+        from ..conic.dual import support_of
+
         point = cp.Variable(slope.size + 1)
         inside = self.expression(prediction, point[:-1]) <= point[-1]
         return support_of(point, [inside], cp.hstack([slope, -multiplier]))

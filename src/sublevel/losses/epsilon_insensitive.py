@@ -5,13 +5,15 @@
 The set is a box of half-width epsilon, grown by a cross-polytope.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, require_nonnegative
+from ..deferred import cp
 from ..epigraph import Epigraph, magnitude
 from ..errors import InvalidParameter
 from ..norm_ball import aligned

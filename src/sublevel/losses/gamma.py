@@ -3,13 +3,15 @@
 loss(y) = sum_j 2 (y_j / mean_j - 1 - log(y_j / mean_j)) / weight_j,  y > 0.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, BoolArray
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..predictions import AnyPrediction
 from .base import Forecast, location_of

@@ -3,7 +3,7 @@
     loss(y) = sum_j ((y_j - location_j) / scale_j)^2,
     loss(y) = ||factor^-1 (y - location)||^2           where a covariance is predicted.
 
-The radius is the same at every context and the set breathes with the spread, so calm
+The radius is the same at every context and the set widens with the spread, so calm
 and noisy contexts are covered equally often. With a covariance it turns as well: which
 errors go together is a matter of the context. Compare NLL, and Mahalanobis, whose
 covariance is the same everywhere.
@@ -14,12 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
 
 from ..checks import Array
+from ..deferred import cp, is_expression
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall, aligned
@@ -79,7 +78,7 @@ class Gaussian(Squared):
         if factor is None or self.weights is None:
             return factor
         stretch = np.sqrt(np.asarray(self.weights))[:, None]
-        if isinstance(factor, cp.Expression):
+        if is_expression(factor):
             stretched: Array
             stretched = cp.multiply(np.broadcast_to(stretch, factor.shape), factor)
             return stretched
@@ -237,7 +236,7 @@ def _whitened(factor: Array, residual: Array) -> Array:
     """Residuals (..., m) in units of lower triangular factors (..., m, m)."""
     if factor.ndim == 2:
         flat = residual.reshape(-1, residual.shape[-1])
-        unit = solve_triangular(factor, flat.T, lower=True, check_finite=False)
+        unit = np.linalg.solve(factor, flat.T)
         return np.asarray(unit.T.reshape(residual.shape))
     shape = np.broadcast_shapes(factor.shape[:-2], residual.shape[:-1])
     wide = np.broadcast_to(factor, (*shape, *factor.shape[-2:]))

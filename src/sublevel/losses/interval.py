@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, require_positive
 from ..conic.program import Indices
+from ..deferred import cp
 from ..epigraph import Epigraph, magnitude
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..labels.oracle import best_labels

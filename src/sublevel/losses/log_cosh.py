@@ -3,13 +3,15 @@
 loss(y) = sum_j log cosh(y_j - prediction_j) / weight_j.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..norm_ball import aligned
 from .base import Forecast, location_of, per_row

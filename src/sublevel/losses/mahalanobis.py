@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, as_matrix
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall, aligned

@@ -19,11 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, briefly, is_number
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..norm_ball import NormBall

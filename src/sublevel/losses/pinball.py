@@ -7,13 +7,15 @@ With a high quantile, outcomes above the prediction cost more than outcomes belo
 the set reaches further down than up: one-sided protection around a predicted quantile.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, require_level
+from ..deferred import cp
 from ..epigraph import Epigraph
 from .base import Forecast, location_of, per_row
 from .separable import SteepLoss

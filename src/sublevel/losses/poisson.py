@@ -5,14 +5,15 @@
 The set grows with the mean, as counts do, and never leaves y >= 0.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
-from scipy.special import xlogy
 
 from ..checks import Array, BoolArray
+from ..deferred import cp, special
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
 from ..predictions import AnyPrediction
@@ -37,7 +38,7 @@ class Poisson(SmoothLoss):
         mean, outcome = location_of(prediction), np.asarray(outcome, dtype=float)
         change = np.maximum(outcome, 0.0) / mean - 1
         with np.errstate(invalid="ignore"):
-            far = xlogy(1 + change, 1 + change) - change
+            far = special.xlogy(1 + change, 1 + change) - change
         # Near the mean the terms cancel: there the series is exact to rounding.
         near = np.where(np.isfinite(change), change, 0.0)
         series = 1 / 2 - near / 6 + near**2 / 12 - near**3 / 20 + near**4 / 30

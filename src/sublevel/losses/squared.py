@@ -5,14 +5,16 @@
 Its sublevel set is a ball of radius sqrt(budget), stretched by sqrt(weight).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
+from ..deferred import cp
 from ..epigraph import Epigraph
 from ..norm_ball import NormBall, aligned
 from .base import Forecast, Slots, location_of, per_row

@@ -21,4 +21,5 @@ def axes_or_new(ax: Axes | None) -> Axes:
             "sublevel.plots needs matplotlib, which is not installed. Install it with "
             "`pip install 'sublevel[plots]'`."
         ) from error
-    return plt.subplots()[1]
+    # Names and legends have the room they need.
+    return plt.subplots(layout="constrained")[1]

@@ -11,7 +11,7 @@ from .axes import axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..diagnose import Findings
+    from ..diagnosis import Findings
 
 
 def plot_findings(findings: Findings, ax: Axes | None = None) -> Axes:

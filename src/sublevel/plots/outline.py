@@ -66,6 +66,8 @@ def plot_set(
     components: Sequence[int] = (0, 1),
     points: Any = None,
     label: str | None = None,
+    names: Sequence[str] | None = None,
+    equal: bool = True,
 ) -> Axes:
     """A set in two dimensions, around its prediction.
 
@@ -82,6 +84,11 @@ def plot_set(
         dimensions may exclude an outcome that its projection covers.
     label : str, optional
         Name of the set in a legend.
+    names : sequence of str, optional
+        Names of all components, for the axes: those of a batch are `batch.names`.
+    equal : bool, default True
+        Whether a unit is as long on both axes, so that a ball is round. False where
+        components are of very different size.
 
     Returns
     -------
@@ -90,9 +97,10 @@ def plot_set(
     Examples
     --------
     >>> from sublevel.sets import Box
-    >>> ax = plot_set(Box([0.0, 0.0], [1.0, 2.0]), label="box", points=[0.5, 3.0])
-    >>> ax.get_legend_handles_labels()[1]
-    ['box']
+    >>> box, names = Box([0.0, 0.0], [1.0, 2.0]), ["bread", "milk"]
+    >>> ax = plot_set(box, label="box", points=[0.5, 3.0], names=names)
+    >>> ax.get_legend_handles_labels()[1], ax.get_xlabel()
+    (['box'], 'bread')
     """
     table = set_table(U, components)
     ax = axes_or_new(ax)
@@ -105,8 +113,18 @@ def plot_set(
         inside = np.asarray(U.contains(outcomes))
         for rows, marker in ((inside, "."), (~inside, "x")):
             ax.plot(*outcomes[rows][:, pair].T, marker, color="0.35", markersize=5)
-    ax.set_xlabel(f"component {pair[0]}")
-    ax.set_ylabel(f"component {pair[1]}")
+    if names is None:
+        names = [f"component {k}" for k in range(U.dim)]
+    if len(names) != U.dim:
+        raise InvalidParameter(
+            f"plot_set(names=...) must have a name for each of the {U.dim} components, "
+            f"got {len(names)}."
+        )
+    ax.set_xlabel(str(names[pair[0]]))
+    ax.set_ylabel(str(names[pair[1]]))
+    if equal:
+        # The limits give way, not the frame: nothing is cut off.
+        ax.set_aspect("equal", adjustable="datalim")
     return ax
 
 

@@ -17,8 +17,12 @@ class Predictor(Protocol):
     def predict(self, X: Any) -> Any: ...
 
 
-#: A trained model: an estimator, a torch module, or a function of X.
-Model: TypeAlias = Predictor | Callable[[Any], Any]
+class Several:
+    """Models that are asked one by one."""
+
+
+#: A trained model: an estimator, a torch module, a function of X, or several of them.
+Model: TypeAlias = Predictor | Callable[[Any], Any] | Several
 
 
 def can(model: object, method: str) -> bool:
@@ -36,6 +40,21 @@ def can(model: object, method: str) -> bool:
 def predicts(model: object) -> TypeGuard[Predictor]:
     """Whether the model has `predict`."""
     return hasattr(model, "predict")
+
+
+def is_classifier(model: object) -> bool:
+    """Whether the model says that it predicts classes; what says nothing does not.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> is_classifier(LogisticRegression()), is_classifier(lambda X: X)
+    (True, False)
+    """
+    tags = getattr(model, "__sklearn_tags__", None)
+    if tags is None:
+        return bool(getattr(model, "_estimator_type", None) == "classifier")
+    return bool(tags().estimator_type == "classifier")
 
 
 def is_torch_module(model: object) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from ..checks import Array, as_numbers, briefly
 from ..errors import InvalidParameter
@@ -20,6 +19,7 @@ from .abilities import (
     can,
     chosen_by,
     classes_of,
+    is_classifier,
     is_torch_module,
     last_step,
     margins_asked_for,
@@ -27,9 +27,9 @@ from .abilities import (
     predicts,
 )
 from .classes import outcomes_of
-from .models import ModelBlocks, Needs, QuantilePair
 from .outcomes import Labels
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+from .several import LowerUpper, Needs, SideBySide
 from .tables import (
     Column,
     Table,
@@ -52,9 +52,9 @@ def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
     """
     if isinstance(needs, tuple):
         return _joint(model, X, needs)
-    if isinstance(model, ModelBlocks):
+    if isinstance(model, SideBySide):
         return _side_by_side([predict(part, X, needs) for part in model.parts])
-    if isinstance(model, QuantilePair) and needs == "interval":
+    if isinstance(model, LowerUpper) and needs == "interval":
         return _between([predict(end, X, "location").point for end in model.parts])
     if "torch" in sys.modules and is_torch_module(model):
         return _read(_run_torch(model, X), model, X, needs)
@@ -78,8 +78,8 @@ def predict(model: Model, X: Table, needs: Needs) -> AnyPrediction:
 
 
 def _joint(model: Model, X: Table, needs: tuple[Needs, ...]) -> JointPrediction:
-    if not isinstance(model, ModelBlocks) or len(model.parts) != len(needs):
-        count = len(model.parts) if isinstance(model, ModelBlocks) else 1
+    if not isinstance(model, SideBySide) or len(model.parts) != len(needs):
+        count = len(model.parts) if isinstance(model, SideBySide) else 1
         raise InvalidParameter(
             f"Combined has {len(needs)} losses and needs a list of as many models, "
             f"got {count}."
@@ -383,7 +383,7 @@ def predict_point(model: Model, X: Table, needs: Needs) -> Any:
     >>> predict_point(lambda X: np.full((len(X), 2), [0.3, 0.7]), np.ones(2), "labels")
     array([1, 1])
     """
-    blocks = isinstance(model, ModelBlocks | QuantilePair)
+    blocks = isinstance(model, SideBySide | LowerUpper)
     if predicts(model) and not is_torch_module(model) and not blocks:
         return model.predict(X)
     prediction = predict(model, X, needs)

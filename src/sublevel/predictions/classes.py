@@ -14,9 +14,9 @@ import numpy as np
 from ..checks import Array
 from ..errors import InvalidParameter
 from .abilities import Model, classes_of
-from .models import ModelBlocks, SharedModel
 from .outcomes import Block, Labels, Numbers, Outcomes
 from .prediction import AnyPrediction, JointPrediction, LabelPrediction, Prediction
+from .several import OneForAll, SideBySide
 from .tables import Column
 
 
@@ -34,7 +34,7 @@ def outcomes_of(model: Model, prediction: AnyPrediction) -> Outcomes:
     (Numbers(width=3),)
     """
     if isinstance(prediction, JointPrediction):
-        models = model.parts if isinstance(model, ModelBlocks) else [model]
+        models = model.parts if isinstance(model, SideBySide) else [model]
         pairs = zip(models, prediction.parts, strict=True)
         parts = [outcomes_of(*pair).blocks for pair in pairs]
         return Outcomes(tuple(block for blocks in parts for block in blocks))
@@ -46,13 +46,13 @@ def outcomes_of(model: Model, prediction: AnyPrediction) -> Outcomes:
 
 def _classes(model: Model, sizes: list[int]) -> list[Column]:
     """The classes of each block, given how many there are of them."""
-    if isinstance(model, ModelBlocks):
+    if isinstance(model, SideBySide):
         ends = np.cumsum(_block_counts(model, len(sizes)))
         pieces = np.split(np.array(sizes), ends[:-1])
         pairs = zip(model.parts, pieces, strict=True)
         return [c for part, piece in pairs for c in _classes(part, piece.tolist())]
     named = classes_of(model) or [np.arange(size) for size in sizes]
-    if isinstance(model, SharedModel) and len(named) == 1:
+    if isinstance(model, OneForAll) and len(named) == 1:
         # Fitted elsewhere, it has not seen how many components there are.
         named = named * len(sizes)
     if [len(classes) for classes in named] != sizes:
@@ -64,7 +64,7 @@ def _classes(model: Model, sizes: list[int]) -> list[Column]:
     return named
 
 
-def _block_counts(model: ModelBlocks, total: int) -> list[int]:
+def _block_counts(model: SideBySide, total: int) -> list[int]:
     """How many of the label blocks each part predicts."""
     counts = _counts(model)
     unsure = [k for k, count in enumerate(counts) if count is None]
@@ -81,15 +81,15 @@ def _block_counts(model: ModelBlocks, total: int) -> list[int]:
     return settled
 
 
-def _counts(model: ModelBlocks) -> list[int | None]:
+def _counts(model: SideBySide) -> list[int | None]:
     return list(model.widths or map(_count, model.parts))
 
 
 def _count(model: Model) -> int | None:
     """How many labels the model predicts, where it says so."""
-    if isinstance(model, SharedModel):
+    if isinstance(model, OneForAll):
         return model.count
-    if isinstance(model, ModelBlocks):
+    if isinstance(model, SideBySide):
         counts = [count for count in _counts(model) if count is not None]
         return sum(counts) if len(counts) == len(model.parts) else None
     return len(classes_of(model)) or None

@@ -1,4 +1,4 @@
-"""What counts as a model, whether it is fitted, and several models as one."""
+"""Estimators made of several models, or of one for every component."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Array, briefly, is_whole
 from ..errors import InvalidParameter
-from .abilities import Model, can, is_fitted, predicts
+from .abilities import Model, can, is_classifier, is_fitted
 from .outcomes import numbers_of
+from .several import LowerUpper, OneForAll, SideBySide, as_model, require_model
 from .tables import Table, split_columns
 
-#: What a loss asks of a model: "location", "spread" (location and standard deviation),
-#: "interval" (lower and upper quantile), "labels" (class probabilities or margins), or
-#: a tuple of these, one a block.
-Needs = str | tuple["Needs", ...]
 
-
-class ModelBlocks(BaseEstimator):  # type: ignore[misc]
+class ModelBlocks(SideBySide, BaseEstimator):  # type: ignore[misc]
     """Models side by side: each predicts its own block of the columns of Y.
 
     Parameters
@@ -84,7 +80,7 @@ class ModelBlocks(BaseEstimator):  # type: ignore[misc]
         return list(widths)
 
 
-class QuantilePair(BaseEstimator):  # type: ignore[misc]
+class QuantilePair(LowerUpper, BaseEstimator):  # type: ignore[misc]
     """A lower and an upper quantile model of the same outcomes, as one.
 
     `LossSet([lower, upper], loss="interval")` makes one by itself. Say it yourself
@@ -152,7 +148,7 @@ def _inner_can(method: str) -> Callable[[SharedModel], bool]:
     return lambda shared: can(shared.inner, method)
 
 
-class SharedModel(BaseEstimator):  # type: ignore[misc]
+class SharedModel(OneForAll, BaseEstimator):  # type: ignore[misc]
     """One model for every component, each with its own covariates.
 
     X has shape (n, m, p): p covariates for each of the m components. The model is
@@ -184,7 +180,7 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Table, Y: Table) -> SharedModel:
         """Fit the model on all components at once; a fitted model is left alone."""
         rows, shape = self._flatten(X)
-        _require_model(self.model, "SharedModel")
+        require_model(self.model, "SharedModel")
         columns = split_columns(Y)
         if not is_classifier(self.model):
             columns = [numbers_of(column, "SharedModel.fit") for column in columns]
@@ -248,71 +244,3 @@ class SharedModel(BaseEstimator):  # type: ignore[misc]
             )
         n, m, p = array.shape
         return array.reshape(n * m, p), (n, m)
-
-
-_RULE = (
-    "LossSet(model=...) must be an estimator, a torch module, a function, or a "
-    "non-empty list of these"
-)
-
-
-def as_model(model: object, needs: Needs = "location") -> Model:
-    """A list of models becomes one, as a loss needs it; any other model is itself.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> as_model([LinearRegression(), LinearRegression()]).parts
-    [LinearRegression(), LinearRegression()]
-    """
-    several = isinstance(model, list | tuple)
-    if several and needs == "interval":
-        whole: object = _as_pair(cast("Sequence[object]", model))
-    else:
-        whole = ModelBlocks(list(cast(Any, model))) if several else model
-    if isinstance(whole, QuantilePair):
-        _ = whole.given
-        return cast(Model, whole)
-    if not isinstance(whole, ModelBlocks):
-        return _require_model(whole)
-    if not isinstance(whole.models, list | tuple) or not whole.parts:
-        raise InvalidParameter(f"{_RULE}, got {model!r}.")
-    if isinstance(needs, tuple) and len(needs) == len(whole.models) and several:
-        whole.models = [
-            as_model(*pair) for pair in zip(whole.models, needs, strict=True)
-        ]
-    for part in whole.parts:
-        if not isinstance(part, QuantilePair):
-            _require_model(part)
-    return cast(Model, whole)
-
-
-def _as_pair(ends: Sequence[object]) -> QuantilePair:
-    if len(ends) != 2:
-        raise InvalidParameter(
-            "LossSet(model=[lower, upper], loss='interval') must be given two models, "
-            f"or two lists of models with one a column of Y, got {len(ends)}. Say "
-            "[[lower_0, lower_1, ...], [upper_0, upper_1, ...]] for several columns."
-        )
-    return QuantilePair(*ends)
-
-
-def _require_model(model: object, owner: str = "LossSet") -> Model:
-    rule = _RULE.replace("LossSet", owner)
-    if isinstance(model, type):
-        raise InvalidParameter(
-            f"{rule}, got the class {model.__name__}. Say {model.__name__}()."
-        )
-    if not (predicts(model) or callable(model)):
-        raise InvalidParameter(
-            f"{rule}, got {model!r}, which cannot predict. Say "
-            "LossSet(LinearRegression()), for example."
-        )
-    if not is_fitted(model) and not can(model, "get_params"):
-        name = type(model).__name__
-        raise InvalidParameter(
-            f"{rule}, got {name}, which has fit but no get_params: it cannot be "
-            "copied for training, nor asked whether it is trained. Train it, then "
-            "pass its predict function: LossSet(model.predict)."
-        )
-    return model

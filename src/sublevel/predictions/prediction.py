@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly
+from ..deferred import is_expression
 from ..errors import InvalidParameter
 
 #: Which rows of a batch: one, or some of them.
@@ -125,7 +125,7 @@ class Prediction:
 
     def _read_factor(self) -> None:
         """The factor as the lower triangular one, and the scale that it says."""
-        if isinstance(self.factor, cp.Expression):
+        if is_expression(self.factor):
             return
         factor = as_numbers("Prediction", "factor", self.factor)
         shape = self.location.shape
@@ -269,7 +269,7 @@ def _lower(factor: Array) -> Array:
 
 def _table(owner: str, name: str, value: object) -> Any:
     """Numbers of one context, shape (m,), or of many, (n, m); else what CVXPY holds."""
-    if isinstance(value, cp.Expression):
+    if is_expression(value):
         return value
     array = as_numbers(owner, name, value)
     if array.ndim not in (1, 2):

@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..checks import Array
 from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
 from ..loss_set.source import RemembersTraining, budget_of
+from ..predictions import Table
 from ..progress import Bar
 from .contexts import GivenSets
 from .evaluating import realised
@@ -49,6 +51,7 @@ class PolicyPoints:
     n_jobs : workers
     wave : how many decisions are best asked for at once
     progress : whether to show a bar at each look
+    X : the contexts as they came, with their index; None where they are not at hand
     tally : how many decisions were computed, and could not be
     scores : the level from which on each outcome is in its sets, shape (N,)
     fallback_miss : relative miss of the fallback at each point, -inf if there is none
@@ -65,6 +68,7 @@ class PolicyPoints:
     n_jobs: int | None = None
     wave: int = WAVE
     progress: bool = False
+    X: Table | None = None
     tally: Counter[str] = field(default_factory=Counter)
     scores: Array = field(init=False)
     fallback_miss: Array = field(init=False)
@@ -175,7 +179,7 @@ class PolicyPoints:
             batches.append(
                 None if batch is None else batch.at_budgets(rows, levels * unit)
             )
-        sets = GivenSets(self.labelled.keys, batches, len(rows))
+        sets = GivenSets(self.labelled.keys, batches, len(rows), len(self.scores))
         with Bar(len(rows), "decisions") if self.progress else nullcontext() as bar:
             arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
         arrays = fall_back(arrays, self.fallback)
@@ -184,6 +188,14 @@ class PolicyPoints:
         self.tally["solves"] += len(rows)
         self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
+
+    def budgets(self, level: float) -> dict[str, float]:
+        """The budget of each LossSet at a level, by the name of its parameter."""
+        return {
+            key.name: level if isinf(level) else unit * level
+            for key, unit in zip(self.labelled.keys, self.units, strict=True)
+            if key.predicted is not None
+        }
 
     def warn_of_failures(self, owner: str) -> None:
         """Tell of decisions that exist and could not be computed."""

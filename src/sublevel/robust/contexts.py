@@ -110,6 +110,7 @@ class ContextSets:
     rows : number of contexts
     foreign : whether X are predictions in place of covariates
     riders : probes to ask the models along with contexts, or None
+    hopeful : whether some context is sure to be predicted, here or elsewhere
     """
 
     keys: tuple[UncertainKey, ...]
@@ -118,7 +119,12 @@ class ContextSets:
     rows: int = 1
     foreign: bool = False
     riders: Riders | None = None
-    _hope: bool = field(default=False, repr=False)
+    hopeful: bool = field(default=False, repr=False)
+
+    @property
+    def total(self) -> int:
+        """Number of contexts by which a solver is chosen."""
+        return self.rows
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
@@ -175,9 +181,10 @@ class ContextSets:
         return np.unique(np.linspace(0, self.rows - 1, PROBES).astype(int))
 
     def _any_possible(self) -> bool:
-        if not self._hope:
-            self._hope = any(self._failure(i) is None for i in self._spread()[:, None])
-        return self._hope
+        if not self.hopeful:
+            each = self._spread()[:, None]
+            self.hopeful = any(self._failure(i) is None for i in each)
+        return self.hopeful
 
     def _halve(self, rows: Indices, error: Exception) -> Indices:
         """The rows that can be predicted, of some that cannot all be."""
@@ -207,11 +214,14 @@ class GivenSets:
     keys : the uncertain keys
     batches : for each key its batch of sets, or None for a set value
     rows : number of contexts
+    total : number of contexts by which a solver is chosen: all that are looked at, if
+        only some are looked at together
     """
 
     keys: tuple[UncertainKey, ...]
     batches: list[Batch | None]
     rows: int
+    total: int = 1
 
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
         """The batches at some rows, and these rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import cvxpy as cp
     import pandas as pd
 
+    from .explaining.decision_explanation import DecisionExplanation
+
 #: What is promised: the Certificate of the only set, of several one by name; of a
 #: calibrated policy its own; None if nothing is.
 Promise = Certificate | dict[str, Certificate | None] | None
@@ -33,6 +36,14 @@ class Rule(Protocol):
     """An affine rule, which settles once its variables have values."""
 
     def reaction(self, value: Any) -> Reaction: ...
+
+
+class Background(Protocol):
+    """What decisions were taken over: it can say why they are as they are."""
+
+    def explain(
+        self, decisions: Decisions, context: int, again: bool | None
+    ) -> DecisionExplanation: ...
 
 
 @dataclass(frozen=True)
@@ -159,6 +170,21 @@ class DecisionArrays:
         for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
             mine[rows] = theirs
 
+    def at(self, rows: Indices) -> DecisionArrays:
+        """The decisions of some contexts."""
+        return DecisionArrays(
+            self.status[rows],
+            self.values[rows],
+            self.objective[rows],
+            self.bound[rows],
+            self.gap[rows],
+            self.slack[rows],
+            self.violations[rows],
+            self.binding[rows],
+            tuple(outcomes[rows] for outcomes in self.outcomes),
+            self.rounds[rows],
+        )
+
     def take(self, judged: Judgement, values: Array) -> None:
         """Write what the judge says of decisions, one a context, but for a bound."""
         self.values[:], self.objective[:] = values, judged.objective
@@ -234,6 +260,9 @@ class Audits:
     own_oracles: tuple[str, ...]
     slack: Array
 
+    def __repr__(self) -> str:
+        return f"Audits({int(self.passed.sum())} of {len(self.passed)} passed)"
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -250,6 +279,7 @@ class Decision:
     rounds : rounds of cutting planes, 0 if there were none
     scenarios : for each uncertain parameter, the outcomes cutting planes used, shape
         (n, size); a later solve can start from them
+    origin : the decisions it is one of, and its place among them
     """
 
     status: str
@@ -261,6 +291,23 @@ class Decision:
     scenarios: Mapping[Any, Array] = field(default_factory=dict, repr=False)
     variables: Mapping[Named, Array] = field(default_factory=dict, repr=False)
     outcomes: Mapping[Named, Array] = field(default_factory=dict, repr=False)
+    origin: tuple[Decisions, int] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def explain(self, again: bool | None = None) -> DecisionExplanation:
+        """Why the decision is as it is: what binds, what is worst, what less buys.
+
+        Parameters
+        ----------
+        again : bool, optional
+            Whether to decide again at shares of the budget, to see what being safe
+            costs here. By default where the policy is compiled.
+        """
+        if self.origin is None:
+            raise _unexplained()
+        decisions, context = self.origin
+        return decisions.explain(context, again)
 
     @property
     def decided(self) -> bool:
@@ -287,6 +334,20 @@ class Decision:
     def worst_case(self, parameter: str | cp.Parameter) -> Array:
         """The outcome worst for the objective, or else for the binding constraint."""
         return _look_up(self.outcomes, parameter, "uncertain parameter", "decision")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Status, objective, variables and worst outcomes by name, of plain values.
+
+        Made for JSON: arrays are lists, numbers that are missing or infinite are None.
+        Without a decision to act on there are no variables.
+        """
+        acts = self.decided
+        return {
+            "status": self.status,
+            "objective": _plain(self.objective) if acts else None,
+            "variables": _by_name(self.variables) if acts else {},
+            "worst_case": _by_name(self.outcomes) if acts else {},
+        }
 
     def __repr__(self) -> str:
         return f"Decision({'; '.join(self._facts())})"
@@ -316,6 +377,7 @@ class Decisions:
     index : labels of the contexts, or None
     own_oracles : names of the parameters whose worst cases are a user's own word
     scenarios : outcomes that cutting planes used, context by context
+    background : what they were taken over, for `explain`; None where it is not at hand
     """
 
     arrays: DecisionArrays
@@ -324,6 +386,24 @@ class Decisions:
     index: Any = None
     own_oracles: tuple[str, ...] = ()
     scenarios: tuple[Mapping[Any, Array], ...] = ()
+    background: Background | None = field(default=None, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The policy stays where it is: decisions go to other processes as arrays.
+        return vars(self) | {"background": None}
+
+    def explain(
+        self, context: int = 0, again: bool | None = None
+    ) -> DecisionExplanation:
+        """Why the decision at one context is as it is; as `Decision.explain`."""
+        if self.background is None:
+            raise _unexplained()
+        if not is_number(context) or not 0 <= context < len(self):
+            raise InvalidParameter(
+                f"Decisions.explain(context) must be from 0 to {len(self) - 1}, got "
+                f"{briefly(context)}."
+            )
+        return self.background.explain(self, int(context), again)
 
     def __len__(self) -> int:
         return len(self.arrays)
@@ -404,6 +484,7 @@ class Decisions:
             self.scenarios[i] if self.scenarios else {},
             {n: v[i] for n, v in self.variables.items()} if some else {},
             {n: v[i] for n, v in self.outcomes.items()} if audit is not None else {},
+            (self, int(i) % len(self)),
         )
 
     def _audit(self, i: int) -> Audit:
@@ -447,7 +528,14 @@ class Decisions:
         """One row a context: status, objective, gap, variables, worst outcomes."""
         import pandas as pd
 
-        table: dict[str, Any] = {
+        return pd.DataFrame(self.columns(), index=self.index)
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns of `to_pandas` by name: a table for any other library.
+
+        Of polars, for example: `pl.DataFrame(decisions.columns())`.
+        """
+        table: dict[str, npt.NDArray[Any]] = {
             "status": self.status,
             "objective": self.objective,
             "gap": self.arrays.gap,
@@ -456,7 +544,26 @@ class Decisions:
             for name, values in parts.items():
                 for head, column in _columns(name, values):
                     table[_unused(prefix + head, table)] = column
-        return pd.DataFrame(table, index=self.index)
+        return table
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dict a context, as `Decision.to_dict` has it; "context" is its label."""
+        labels = range(len(self)) if self.index is None else self.index
+        return [
+            {"context": _plain(label)} | decision.to_dict()
+            for label, decision in zip(labels, self, strict=True)
+        ]
+
+    def to_json(self) -> str:
+        """The records and what is promised of them, as strict JSON.
+
+        Numbers that are missing or infinite are null. Only decisions to act on have
+        variables: what failed its audit has none.
+        """
+        promise = None if self.certificate is None else in_short(self.certificate)
+        return json.dumps(
+            {"promise": promise, "decisions": self.records()}, allow_nan=False
+        )
 
     def __repr__(self) -> str:
         return f"Decisions({len(self)} contexts: {self._tally()})"
@@ -496,6 +603,13 @@ def in_short(certificate: Promise) -> str:
     return f"{certificate.guarantee}, {about} {certificate.alpha:.4g}"
 
 
+def _unexplained() -> InvalidParameter:
+    return InvalidParameter(
+        "Decision.explain() needs the policy that decided, and this decision came "
+        "without it: from a file or another process. Decide again with the policy."
+    )
+
+
 def _split(flat: Array, names: Sequence[Named]) -> dict[Named, Array]:
     """Columns of an array, given to names one after another."""
     parts, start = {}, 0
@@ -510,6 +624,27 @@ def _columns(name: Named, values: Array) -> Iterator[tuple[str, Array]]:
     axes = (0, *range(values.ndim - 1, 0, -1))
     flat = values.transpose(axes).reshape(len(values), name.size)
     return zip(name.heads(), flat.T, strict=True)
+
+
+def _by_name(parts: Mapping[Named, Array]) -> dict[str, Any]:
+    """Values as lists, under names of their own."""
+    named: dict[str, Any] = {}
+    for name, values in parts.items():
+        named[_unused(name.name, named)] = _plain(values)
+    return named
+
+
+def _plain(value: Any) -> Any:
+    """What strict JSON can hold, with None for what is no finite number."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    if is_number(value):
+        number = float(value)
+        whole = isinstance(value, int | np.integer)
+        return int(value) if whole else number if np.isfinite(number) else None
+    return str(value)
 
 
 def _unused(head: str, table: dict[str, Any]) -> str:

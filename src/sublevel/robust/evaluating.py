@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 class Decides(Protocol):
     """A policy of any kind: it decides, and there is a problem to judge it by."""
 
-    problem: RobustProblem
+    @property
+    def problem(self) -> RobustProblem:
+        """The problem it decides for."""
 
     def decide(self, X: Any, n_jobs: int | None = None) -> Decisions:
         """The decision at every row of X."""

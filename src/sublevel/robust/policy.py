@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isinf
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -14,30 +14,26 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.certificates import (
-    decision_certificate,
-    given_certificate,
-    with_sentence,
-)
-from ..calibration.frontier import (
-    ALPHAS,
-    as_alphas,
-    envelope_for,
-    marginal_levels,
-)
+from ..calibration.band import Band, band_certificate
+from ..calibration.certificates import given_certificate, with_sentence
+from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
 from ..calibration.request import read_request
-from ..checks import Array, is_number, require_bool
+from ..checks import Array, is_number, require_bool, require_level
+from ..conic.choice import Choice
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
+from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate, Guarantee
+from ..guarantees.groups import Groups
+from ..guarantees.in_time import with_times
 from ..loss_set.marks import Hashes, count_seen
 from ..losses import Loss
 from ..predictions import Table, index_of
 from ..progress import Bar
 from ..rules.behaviour import Decide, Violates
 from ..sets import UncertaintySet
-from ..tables import html_table
+from ..tables import html_table, number_in_short
 from .calibration_points import WAVE, PolicyPoints, level_units
 from .certified_cost import CertifiedCost, certify
 from .clairvoyant import clairvoyant
@@ -45,6 +41,9 @@ from .contexts import Contexts, ContextSets, contexts_to_decide, require_compile
 from .deciding import Sets, decide_chunks, decide_each, require_chunk
 from .decisions import DecisionArrays, Decisions, Promise, in_short
 from .evaluating import evaluation_of
+from .explaining.background import PolicyBackground
+from .explaining.of_policy import looked_at
+from .explaining.policy_explanation import PolicyExplanation
 from .fallback import as_fallback, exceptions, fall_back
 from .files.layout import to_layout
 from .files.policy_file import write_file
@@ -58,8 +57,10 @@ from .solve.cuts.cuts import Cuts
 from .solve.engine import Engine
 from .solve.mixed.integers import Integers
 from .sources import AtLevel
+from .workers import decide_lazily
 
 if TYPE_CHECKING:
+    import dask.dataframe as dd
     import pandas as pd
 
     from .problem import RobustProblem
@@ -78,6 +79,7 @@ class Settled:
     certificate : what is promised of decisions
     recognition : what decisions depended on; None where nothing is promised
     marks : for each key marks of the rows that were used
+    scores : losses of the outcomes that were used; None where several sets have them
     """
 
     keys: tuple[UncertainKey, ...]
@@ -86,12 +88,31 @@ class Settled:
     certificate: Certificate
     recognition: Recognition | None = None
     marks: Sequence[Hashes | None] = ()
+    scores: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What a look at the frontier leaves, to choose a level from.
+
+    Attributes
+    ----------
+    band : what may be promised, at every level at once
+    points : the policy at the calibration points
+    recognition, marks : as for `Settled`, as they were when it was looked at
+    """
+
+    band: Band
+    points: PolicyPoints
+    recognition: Recognition
+    marks: Sequence[Hashes | None]
 
 
 class Policy:
     """From covariates to audited robust decisions; made by `RobustProblem.compile`.
 
-    `calibrate` changes the policy itself and returns it; `at` returns another one.
+    `calibrate` changes the policy itself and returns it; `at` and `at_alpha` return
+    another one.
 
     Attributes
     ----------
@@ -100,6 +121,8 @@ class Policy:
     budget_, radius_, certificate_ : after `calibrate`: the loss level (one for each
         LossSet, if there are several), its norm radius where the loss is a norm, and
         what is promised of decisions
+    band_ : after `frontier`: how often decisions violate at most, at every level at
+        once
 
     Examples
     --------
@@ -120,6 +143,7 @@ class Policy:
     budget_: float | tuple[float, ...]
     radius_: float | None
     certificate_: Certificate
+    band_: Band
 
     def __init__(
         self,
@@ -135,6 +159,7 @@ class Policy:
         )
         self._losses = tuple(key.losses for key in problem.keys)
         self._settled: Settled | None = None
+        self._looked: Looked | None = None
         self._keys = problem.keys
         self._fallback: Array | None = None
         self._riding: Probes | None = None
@@ -150,6 +175,24 @@ class Policy:
         return self._engine.one_by_one
 
     @property
+    def choice(self) -> Choice | None:
+        """What solves the contexts of the compiled program, and why.
+
+        None where there is no such program, or none yet: where the first predictions
+        tell its size.
+
+        Examples
+        --------
+        >>> import cvxpy as cp, sublevel as sl
+        >>> y, x = sl.Uncertain(2, name="y"), cp.Variable(2, nonneg=True)
+        >>> sets = {y: sl.sets.Ellipsoid([1.0, 2.0], [1.0, 1.0])}
+        >>> problem = sl.RobustProblem(cp.Maximize(y @ x), [cp.sum(x) == 1], sets)
+        >>> problem.compile().choice.name
+        'closed form'
+        """
+        return self._engine.choice
+
+    @property
     def compiled_losses(self) -> tuple[tuple[Loss, ...] | None, ...]:
         """For each key the losses it was compiled for, or None for a set value."""
         return self._losses
@@ -158,6 +201,11 @@ class Policy:
     def keys(self) -> tuple[UncertainKey, ...]:
         """The uncertain keys, with the sources the policy decides by."""
         return self._keys
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether something is done where there is no robust decision."""
+        return self._fallback is not None
 
     # -- deciding -------------------------------------------------------------------
 
@@ -202,6 +250,41 @@ class Policy:
             self._seen = some_of(sets.X)
         return self._decisions(arrays, sets, scenarios, trusted, index_of(X))
 
+    def decide_lazily(self, X: dd.DataFrame) -> dd.DataFrame:
+        """The decisions at the rows of a Dask DataFrame, when they are asked for.
+
+        Each part of the table is decided on the worker that holds it: models predict
+        there, and nothing passes through this process. Memory is bounded by a part on
+        each worker, and a part that is lost with its worker is decided again. Each
+        row is what `decide` makes of it, as a row of `to_pandas`; but a row that one
+        compiled program cannot decide is not handed to cutting planes.
+
+        What is promised is `certificate_`, as long as the policy decides as it was
+        calibrated to: that is asked when this is called, and a warning says if not.
+
+        Parameters
+        ----------
+        X : covariates of the contexts, with the columns of the calibration
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            One row a context, with its label: status, objective, gap, variables, worst
+            outcomes.
+        """
+        owner = "Policy.decide_lazily"
+        task = self._engine.task(
+            self._keys, ContextSets(self._keys, self._losses, None).first
+        )
+        if task is None:
+            raise InvalidParameter(
+                f"{owner}() needs a compiled program, and {self.one_by_one}. Say "
+                "decide(X), which solves contexts one by one."
+            )
+        self._is_void()
+        rule = task, self._keys, self._losses, self._fallback, self._probes()
+        return decide_lazily(owner, X, *rule)
+
     def decide_one(self, X: Contexts | None = None) -> Decisions:
         """The decision at one context; what a status would hide is an error."""
         owner = "Policy.decide"
@@ -233,7 +316,12 @@ class Policy:
             index,
             tuple(k.name for k in self._keys if _is_own_oracle(k)),
             scenarios,
+            PolicyBackground(copy.copy(self), sets, self._scores()),
         )
+
+    def _scores(self) -> Array | None:
+        """Losses of the calibration's outcomes, where there is one set only."""
+        return None if self._settled is None else self._settled.scores
 
     def decide_sets(
         self,
@@ -378,7 +466,9 @@ class Policy:
         search = points.search(request.grid, owner, request.given_decided, alpha)
         calibration = search.calibrate(request, X)
         points.warn_of_failures(owner)
-        vars(self).update(self._as_settled(self._at_level(points, calibration, X, Y)))
+        recognised = self._recognised(X, Y)
+        settled = self._at_level(points, calibration, *recognised)
+        vars(self).update(self._as_settled(settled))
         certificate = self.certificate_
         if isinf(certificate.budget):
             warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
@@ -390,20 +480,37 @@ class Policy:
         Y: Outcome,
         grid: npt.ArrayLike | None = None,
         n_jobs: int | None = None,
+        floor: float | Callable[[Array], float] = -np.inf,
     ) -> Array:
-        """The least budget from which on decisions keep their word, shape (n,).
+        """The least budget from which on decisions do not violate, shape (n,).
 
         At every larger budget of the grid the decision at the context does not violate
         once its outcome is known. A fixed function of context and outcome: scores that
         any of `sl.guarantees` can calibrate. In units of `calibrate`'s grid; inf where
         the policy's fallback may violate at any budget.
+
+        Parameters
+        ----------
+        X, Y, grid, n_jobs : as for `calibrate`
+        floor : float, or a function of the scores so far, optional
+            No level below it is looked at, which saves solves. Scores that would be
+            lower are then too high, which errs on the safe side.
         """
         owner = "Policy.envelope_scores"
         points = self._points(X, Y, owner, self._fallback, n_jobs)
         search = points.search(grid, owner)
-        return search.envelope(lambda envelope, floor: bool((envelope > floor).all()))
 
-    def at(self, budget: float | Mapping[str, float]) -> Policy:
+        def enough(envelope: Array, level: float) -> bool:
+            lowest = floor(envelope) if callable(floor) else floor
+            return level <= lowest or bool((envelope > level).all())
+
+        return search.envelope(enough)
+
+    def at(
+        self,
+        budget: float | Mapping[str, float],
+        certificate: Certificate | None = None,
+    ) -> Policy:
         """The same policy at a given budget; nothing is promised of its decisions.
 
         Parameters
@@ -411,11 +518,19 @@ class Policy:
         budget : float, or dict by name where several parameters have LossSets
             inf asks for decisions that cannot violate, of which there are none but
             the fallback's; the least loss and below for no protection.
+        certificate : Certificate, optional
+            What is promised all the same, by whoever chose the budget. It is void, as
+            that of `calibrate`, if the rule is not the one the policy was calibrated
+            with.
         """
         given = self.problem.keys
         names = [key.name for key in given if key.predicted is not None]
         budgets = _budgets(budget, names)
-        certificate = given_certificate(tuple(budgets.values()))
+        recognition = None
+        if certificate is None:
+            certificate = given_certificate(tuple(budgets.values()))
+        elif self._settled is not None:
+            recognition = self._settled.recognition
         keys = []
         for key in given:
             source = key.predicted
@@ -425,7 +540,9 @@ class Policy:
             level = Calibration(budgets[key.name], certificate)
             keys.append(key.with_source(AtLevel(source, 1.0, level, certificate)))
         every = tuple(budgets[name] for name in names)
-        return self._settling(Settled(tuple(keys), every, self._fallback, certificate))
+        return self._settling(
+            Settled(tuple(keys), every, self._fallback, certificate, recognition)
+        )
 
     def as_rule(self) -> tuple[Decide, Violates]:
         """The policy as two functions, those that `sl.calibrate_rule` calls.
@@ -480,7 +597,7 @@ class Policy:
             if losses is not None and batch is not None:
                 require_compiled(key, losses, batch)
         wave = WAVE if self._engine.one_by_one is None else 1
-        return PolicyPoints(self, labelled, units, fallback, n_jobs, wave, progress)
+        return PolicyPoints(self, labelled, units, fallback, n_jobs, wave, progress, X)
 
     def chosen_on(self, X: Table, Y: Outcome) -> Policy:
         """The same policy, which refuses to be calibrated on the rows it was chosen by.
@@ -529,11 +646,23 @@ class Policy:
                     "which must not come from the same data. Split the data in two."
                 )
 
+    def _recognised(
+        self, X: Table, Y: Outcome
+    ) -> tuple[Recognition, Sequence[Hashes | None]]:
+        """By what a calibration on these rows is known again, and its rows."""
+        marks = fold_marks(self.problem.keys, X, Y, "Policy.calibrate")
+        return recognise(*self._rule(), X), marks
+
     def _at_level(
-        self, points: PolicyPoints, calibration: Calibrated, X: Table, Y: Outcome
+        self,
+        points: PolicyPoints,
+        calibration: Calibrated,
+        recognition: Recognition,
+        marks: Sequence[Hashes | None],
     ) -> Settled:
         """The sets at calibrated levels, under a certificate."""
         certificate = with_sentence(calibration.certificate, IN_WORDS)
+        certificate = with_times(certificate, points.X)
         prepared = self.problem.prepared()
         broken = exceptions(
             prepared.ruler,
@@ -562,8 +691,9 @@ class Policy:
             tuple(budgets),
             points.fallback,
             certificate,
-            recognise(*self._rule(), X),
-            fold_marks(self.problem.keys, X, Y, "Policy.calibrate"),
+            recognition,
+            marks,
+            points.scores if len(budgets) == 1 else None,
         )
 
     def _settling(self, settled: Settled) -> Policy:
@@ -589,7 +719,37 @@ class Policy:
 
     # -- looking back -----------------------------------------------------------------
 
-    def evaluate(self, X: Table, Y: Outcome, n_jobs: int | None = None) -> Evaluation:
+    @property
+    def promised_alpha(self) -> float | None:
+        """The violation level that is promised; None if nothing is.
+
+        Where sets were calibrated, each on its own, it is the sum of their levels.
+        """
+        levels = [
+            None if each is None or each.heuristic else each.alpha
+            for each in self._certificates()
+        ]
+        given = [level for level in levels if level is not None]
+        return min(1.0, sum(given)) if len(given) == len(levels) > 0 else None
+
+    @property
+    def promises_groups(self) -> bool:
+        """Whether that is promised in each of some groups of contexts."""
+        return all(bool(each and each.groups) for each in self._certificates())
+
+    def _certificates(self) -> list[Certificate | None]:
+        """What is promised of decisions, or else of the sets of each key."""
+        if self._settled is not None:
+            return [self._settled.certificate]
+        return [key.certificate for key in self._keys]
+
+    def evaluate(
+        self,
+        X: Table,
+        Y: Outcome,
+        n_jobs: int | None = None,
+        groups: Groups | None = None,
+    ) -> Evaluation:
         """What the policy's decisions are worth at known outcomes.
 
         Violations with an exact interval, certified and realised objective, and regret
@@ -602,10 +762,20 @@ class Policy:
         X, Y : n contexts and their outcomes; Y is a dict by name where several
             parameters are uncertain
         n_jobs : workers for the solves
+        groups : as for `Mondrian`, optional
+            Groups of contexts to look at: `by_group()` of what is returned. One that
+            violates more often than promised is warned of.
         """
-        labelled = label(self.problem.keys, X, Y, "Policy.evaluate")
+        owner = "Policy.evaluate"
+        labelled = label(self.problem.keys, X, Y, owner)
+        named = read_groups(owner, groups, X, len(labelled))
         best = clairvoyant(self.problem, labelled.outcomes, n_jobs)
-        return evaluation_of(self, X, labelled.outcomes, best, n_jobs)
+        seen = evaluation_of(self, X, labelled.outcomes, best, n_jobs)
+        seen = replace(seen, groups=named, alpha=self.promised_alpha)
+        if groups is not None:
+            able = ["policy"] if self.promises_groups else []
+            warn_of_groups(owner, table_by_group({"policy": seen}), able)
+        return seen
 
     def certify(
         self,
@@ -630,6 +800,53 @@ class Policy:
         n_jobs : workers for the solves
         """
         return certify(self, X, Y, alpha, delta, n_jobs)
+
+    def explain(
+        self,
+        X: Table | None = None,
+        Y: Outcome | None = None,
+        n_jobs: int | None = None,
+    ) -> PolicyExplanation:
+        """How the policy decides, what it promises, and what more would buy.
+
+        A description, not a promise: any contexts with outcomes will do, those of the
+        calibration among them.
+
+        Parameters
+        ----------
+        X, Y : contexts and outcomes, optional
+            With them: which constraints bind, how many outcomes the sets hold, and
+            what half or twice the alpha, or endless data, would make of the worst case
+            on average.
+        n_jobs : workers for the solves
+        """
+        sense = self.problem.prepared().model.sense
+        looked = None
+        if X is not None and Y is not None:
+            points = self._points(X, Y, "Policy.explain", self._fallback, n_jobs)
+            settled = self._settled
+            alpha = None if settled is None else settled.certificate.alpha
+            level = None if settled is None else settled.certificate.budget
+            looked = looked_at(self, points, alpha, level)
+        return PolicyExplanation(self._how(), self._promised(), sense, looked)
+
+    def _how(self) -> tuple[str, ...]:
+        """How contexts are decided, a sentence each."""
+        if self.one_by_one is None:
+            together = "Contexts share one compiled program, and are decided in chunks."
+            choice = self.choice
+            return (together,) if choice is None else (together, f"Solver: {choice}.")
+        return (f"Contexts are decided one by one, as {self.one_by_one}.",)
+
+    def _promised(self) -> str:
+        if self._settled is not None:
+            budgets = np.atleast_1d(self.budget_).tolist()
+            shown = ", ".join(f"{budget:.4g}" for budget in budgets)
+            return f"Promise: {in_short(self.certificate_)}; budget {shown}."
+        promise = promise_of(self._keys)
+        if promise is None:
+            return "Nothing is promised: call Policy.calibrate(X, Y, alpha)."
+        return f"Of the sets is promised: {in_short(promise)}; of decisions no more."
 
     def refuse_calibration_rows(self, X: Table, Y: Outcome, owner: str) -> None:
         """Raise InvalidParameter if these rows chose the policy's own budget."""
@@ -656,70 +873,112 @@ class Policy:
         self,
         X_cal: Table,
         Y_cal: Outcome,
-        X_test: Table,
-        Y_test: Outcome,
+        X_test: Table | None = None,
+        Y_test: Outcome | None = None,
         alphas: npt.ArrayLike = ALPHAS,
         grid: npt.ArrayLike | None = None,
         n_jobs: int | None = None,
+        *,
+        delta: float | None = 0.05,
     ) -> pd.DataFrame:
         """What each violation level costs: this decision rule at many levels.
 
-        Calibrates decisions, and beside them the sets (`Marginal`), on the same data,
-        and looks at both on test data. The policy itself stays as it is.
+        One search gives every level, with confidence 1 - delta for all of them at
+        once. So you may look, choose an alpha by what you see, and have it certified:
+        `at_alpha(0.07)` is the policy at that level. `band_` is the whole band.
+
+        Calibrates decisions, and beside them the sets, on the same data, and looks at
+        both. The decisions of the policy itself stay as they are.
 
         Parameters
         ----------
-        X_cal, Y_cal : as for `calibrate`
-        X_test, Y_test : as for `evaluate`; other data
+        X_cal, Y_cal : as for `calibrate`; independent points
+        X_test, Y_test : as for `evaluate`, other data; without them decisions are
+            looked at on the calibration data, and violations are not
         alphas : violation levels, each strictly between 0 and 1
+            Any level up to the largest may be chosen afterwards, so give it before
+            looking.
         grid : as for `calibrate`
         n_jobs : workers for the solves
+        delta : float in (0, 1), or None
+            Confidence deficit of all levels together. None calibrates each level as
+            `calibrate` does on its own, on average over calibrations: levels are
+            lower, and none of them may be chosen by looking.
 
         Returns
         -------
         DataFrame
             One row a level and calibration: `calibration` ("decisions" or "sets"),
-            `alpha`, `budget`, `radius`, `certified`, `realised` and `regret` (means),
-            `violation` and its exact 95 % interval, `low` to `high`, and the share of
-            contexts `decided`. The budget is inf where a level cannot be certified. A
-            fallback is no matter for sets: where one acts, "sets" may violate more
-            than alpha.
+            `alpha`, `bound` (how often it violates at most, with confidence 1 - delta
+            for all decisions, or all sets, at once), `budget`, `radius`, means of what
+            is `certified` and `realised`, and the share of contexts `decided`. With
+            test data `regret`, and `violation` with its exact 95 % interval, `low` to
+            `high`. The budget is inf where a level cannot be certified. A fallback is
+            no matter for sets: where one acts, "sets" may violate more than alpha.
         """
         import pandas as pd
 
         owner = "Policy.frontier"
-        levels = as_alphas(owner, alphas)
+        wanted = as_alphas(owner, alphas)
+        if (X_test is None) != (Y_test is None):
+            raise InvalidParameter(
+                f"{owner}(X_test, Y_test) must be given together, got one of them."
+            )
+        if delta is not None:
+            require_level(owner, delta=delta)
         points = self._points(X_cal, Y_cal, owner, self._fallback, n_jobs)
         search = points.search(grid, owner)
-        labelled = label(self.problem.keys, X_test, Y_test, owner)
-        best = clairvoyant(self.problem, labelled.outcomes, n_jobs)
-        of_both = {
-            "decisions": marginal_levels(envelope_for(search, levels), levels),
-            "sets": marginal_levels(points.scores, levels),
-        }
+        recognised = self._recognised(X_cal, Y_cal)
+        lines, band = draw_lines(search, points.scores, wanted, delta)
+        points.warn_of_failures(owner)
+        self._looked = None
+        if band is not None:
+            self._looked, self.band_ = Looked(band, points, *recognised), band
+        given = (X_cal, Y_cal) if X_test is None else (X_test, Y_test)
+        labelled = label(self.problem.keys, *given, owner)  # type: ignore[arg-type]
+        best = np.full(len(labelled), np.nan)
+        if X_test is not None:
+            best = clairvoyant(self.problem, labelled.outcomes, n_jobs)
         rows = []
-        for name, alpha, level in (
-            (name, *pair)
-            for name, each in of_both.items()
-            for pair in zip(levels, each, strict=True)
-        ):
-            request = read_request(owner, alpha, "marginal", grid=grid)
-            certificate = decision_certificate(
-                level, request, search.size, points.has_fallback, search.may_abstain
-            )
-            calibration = Calibration(level, certificate)
-            policy = self._settling(self._at_level(points, calibration, X_cal, Y_cal))
-            seen = evaluation_of(policy, X_test, labelled.outcomes, best, n_jobs)
-            low, high = seen.interval
-            sums = seen.to_pandas()
-            rows.append(
-                {"calibration": name, "alpha": alpha}
-                | {"budget": policy.budget_, "radius": policy.radius_}
-                | {part: sums[part] for part in ("certified", "realised", "regret")}
-                | {"violation": seen.violation, "low": low, "high": high}
-                | {"decided": seen.share_decided}
-            )
+        for line in lines:
+            policy = self.at(points.budgets(line.level))
+            seen = evaluation_of(policy, given[0], labelled.outcomes, best, n_jobs)
+            row = {"calibration": line.calibration, "alpha": line.alpha}
+            row |= {"bound": line.bound, "budget": policy.budget_}
+            row |= {"radius": policy.radius_}
+            rows.append(row | seen.at_a_glance(fresh=X_test is not None))
         return pd.DataFrame(rows)
+
+    def at_alpha(self, alpha: float) -> Policy:
+        """The policy at the lowest level that keeps alpha, chosen from the frontier.
+
+        Call `frontier` first. Its bounds hold for every level at once, so alpha may be
+        chosen by looking at them, at costs, or at anything else.
+
+        Parameters
+        ----------
+        alpha : float, at most the largest of the frontier's `alphas`
+
+        Returns
+        -------
+        Policy
+            Another one, with its `certificate_`: alpha with confidence 1 - delta.
+        """
+        owner, looked = "Policy.at_alpha", self._looked
+        if looked is None:
+            raise InvalidParameter(
+                f"{owner}(alpha) must follow a look at the frontier, with a delta, got "
+                "none. Call frontier(X_cal, Y_cal, delta=0.05) first, or calibrate at "
+                "a level that is fixed."
+            )
+        band, points = looked.band, looked.points
+        band.require_within(owner, alpha)
+        certificate = band_certificate(band, alpha, owner, points.has_fallback)
+        if isinf(certificate.budget):
+            warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
+        calibration = Calibration(certificate.budget, certificate)
+        settled = self._at_level(points, calibration, looked.recognition, looked.marks)
+        return self._settling(settled)
 
     # -- keeping ----------------------------------------------------------------------
 
@@ -775,7 +1034,7 @@ class Policy:
             ("contexts", how),
         ]
         if self._settled is not None:
-            facts.append(("budget", f"{self.budget_}"))
+            facts.append(("budget", number_in_short(self.budget_)))
             facts.append(("promise", in_short(self.certificate_)))
         else:
             facts.append(("promise", in_short(promise_of(self._keys))))

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..checks import Array
 from ..conic.program import Indices
+from ..deferred import sp
 from ..loss_set.batch import Batch
 from ..loss_set.source import SetSource
 from ..predictions import (
@@ -102,10 +103,22 @@ class Probes:
         """Probes to ask along with so many contexts; at first all of them."""
         total = count_rows(self.X)
         count = min(total, max(HANDFUL, contexts) if self._turn[0] else total)
-        order = np.random.default_rng(0).permutation(total)
-        chosen = np.take(order, self._turn[0] + np.arange(count), mode="wrap")
+        chosen = np.take(self._order, self._turn[0] + np.arange(count), mode="wrap")
         self._turn[0] = (self._turn[0] + count) % total + total
         return Riders(chosen, take_rows(self.X, chosen))
+
+    @cached_property
+    def _order(self) -> Indices:
+        """In which order they are asked."""
+        return np.random.default_rng(0).permutation(count_rows(self.X))
+
+    @cached_property
+    def _slacks(self) -> list[list[Array] | None]:
+        """For each key how far predictions may be off, by column of every block."""
+        return [
+            None if blocks is None else [_slack(block) for block in blocks]
+            for blocks in self.predictions
+        ]
 
     def stranger(
         self, keys: Sequence[UncertainKey], riders: Riders | None = None
@@ -128,7 +141,7 @@ class Probes:
             except Exception as error:
                 # Whatever the reason, the model does not do what it did.
                 return key.name, f"fails where it was calibrated ({error!r:.200})"
-            if not _are_close(before, after, before):
+            if not _are_close(before, after, self._slacks[number]):
                 return key.name, "predicts something else"
         return None
 
@@ -142,7 +155,7 @@ class Probes:
         except Exception:
             # Sets of the user's own that do not say what was predicted.
             return False
-        return _are_close(some, answers, before)
+        return _are_close(some, answers, self._slacks[number])
 
 
 def probe(keys: Sequence[UncertainKey], X: Table) -> Probes:
@@ -200,24 +213,25 @@ def _joined(contexts: Any, probes: Any) -> Any:
     return np.concatenate([array, alike])
 
 
-def _are_close(before: list[Array], after: list[Array], every: list[Array]) -> bool:
-    """Whether predictions differ by rounding only, whatever their unit.
-
-    Parameters
-    ----------
-    every : the predictions at all probes, which tell the range of each column
-    """
-    return len(before) == len(after) and all(map(_close, before, after, every))
+def _are_close(
+    before: list[Array], after: list[Array], slacks: list[Array] | None
+) -> bool:
+    """Whether predictions differ by rounding only, whatever their unit."""
+    return len(before) == len(after) and all(map(_close, before, after, slacks or ()))
 
 
-def _close(before: Array, after: Array, every: Array) -> bool:
-    if before.shape != after.shape:
-        return False
+def _slack(every: Array) -> Array:
+    """How far each column may be off, by its range and size at all probes."""
     finite = np.isfinite(every)
     low = np.min(every, axis=0, initial=np.inf, where=finite)
     high = np.max(every, axis=0, initial=-np.inf, where=finite)
     size = np.max(np.abs(every), axis=0, initial=0.0, where=finite)
-    slack = CHANGE * np.maximum(high - low, 0.0) + ROUNDING * size
+    return np.asarray(CHANGE * np.maximum(high - low, 0.0) + ROUNDING * size)
+
+
+def _close(before: Array, after: Array, slack: Array) -> bool:
+    if before.shape != after.shape:
+        return False
     equal = (before == after) | (np.isnan(before) & np.isnan(after))
     with np.errstate(invalid="ignore"):
         return bool((equal | (np.abs(after - before) <= slack)).all())

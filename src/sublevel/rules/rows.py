@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import InvalidParameter
 from ..predictions import count_rows, is_frame, is_sparse, require_aligned
@@ -31,6 +32,25 @@ def row_of(values: Any, at: int) -> Any:
     if is_sparse(values):
         return values.tocsr()[[at]]
     return own(values[at])
+
+
+def rows_of(values: Any, rows: npt.NDArray[np.intp]) -> Any:
+    """Some rows, in a table of the same kind.
+
+    Examples
+    --------
+    >>> rows_of({"demand": [1.0, 2.0, 3.0]}, np.array([0, 2]))
+    {'demand': [1.0, 3.0]}
+    """
+    if isinstance(values, Mapping):
+        return {name: rows_of(each, rows) for name, each in values.items()}
+    if is_frame(values):
+        return values.iloc[rows]
+    if is_sparse(values):
+        return values.tocsr()[rows]
+    if isinstance(values, list | tuple):
+        return [values[row] for row in rows.tolist()]
+    return np.asarray(values)[rows]
 
 
 def own(value: Any) -> Any:

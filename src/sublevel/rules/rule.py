@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..calibration.band import Band, band_certificate, search_band
 from ..calibration.certificates import given_certificate
-from ..calibration.frontier import (
-    ALPHAS,
-    as_alphas,
-    envelope_for,
-    marginal_levels,
-)
+from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
 from ..calibration.wording import Wording
-from ..checks import Array, briefly, is_number
-from ..errors import InvalidParameter
+from ..checks import briefly, is_number, require_level
+from ..errors import InfiniteBudget, InvalidParameter
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate
+from ..guarantees.groups import Groups
 from ..parallel import count_workers, each
 from ..tables import html_table
 from .behaviour import Action, Behaviour
 from .decisions import RuleDecisions
+from .evaluating import evaluate_decisions, promised
 from .points import RulePoints
 from .rows import count, row_of
 
@@ -115,7 +115,23 @@ class Rule:
         certificate = given_certificate((float(level),), self.wording, "Rule.at")
         return replace(self, calibration=Calibration(float(level), certificate))
 
-    def evaluate(self, X: Any, Y: Any, n_jobs: int | None = None) -> Evaluation:
+    @property
+    def promised_alpha(self) -> float | None:
+        """The violation level that is promised; None if nothing is."""
+        return promised(self.certificate_)
+
+    @property
+    def promises_groups(self) -> bool:
+        """Whether that is promised in each of some groups of contexts."""
+        return bool(self.certificate_.groups)
+
+    def evaluate(
+        self,
+        X: Any,
+        Y: Any,
+        n_jobs: int | None = None,
+        groups: Groups | None = None,
+    ) -> Evaluation:
         """What the rule's decisions are worth at outcomes that had no part in it.
 
         Violations, with an exact interval, and the cost realised, where the rule has a
@@ -126,23 +142,15 @@ class Rule:
         ----------
         X, Y : n contexts and their outcomes
         n_jobs : workers for the decisions
+        groups : as for `Mondrian`, optional
+            Groups of contexts to look at: `by_group()` of what is returned. One that
+            violates more often than promised is warned of.
         """
-        n = self.behaviour.require_pairs("Rule.evaluate", X, Y)
+        owner = "Rule.evaluate"
+        self.behaviour.require_pairs(owner, X, Y)
         decisions = self.decide(X, n_jobs)
-        outcomes = [row_of(Y, k) for k in range(n)]
-        looks = [
-            self.behaviour.judge(action, outcome)
-            for action, outcome in zip(decisions.actions, outcomes, strict=True)
-        ]
-        nothing = np.full(n, np.nan)
-        return Evaluation(
-            decisions.status,
-            np.array([look.decided for look in looks], dtype=bool),
-            np.array([look.miss > 0 for look in looks], dtype=bool),
-            nothing,
-            self._costs(decisions, outcomes),
-            nothing,
-        )
+        given = (self.behaviour, decisions, X, Y, self.cost, groups)
+        return evaluate_decisions(owner, *given)
 
     def frontier(
         self,
@@ -150,13 +158,15 @@ class Rule:
         Y_test: Any = None,
         alphas: npt.ArrayLike = ALPHAS,
         n_jobs: int | None = None,
+        *,
+        delta: float | None = 0.05,
     ) -> pd.DataFrame:
         """What each violation level costs: the rule at the level certified for it.
 
-        From the calibration data it already has. Levels below its own may ask for
-        decisions that were not computed yet, within the limits of the calibration.
-        Choosing alpha by looking at the table is choosing with these data: calibrate
-        once more, on fresh ones, at the level chosen.
+        From the calibration data it already has. All levels are certified at once, so
+        that you may look, choose an alpha by what you see, and have it certified:
+        `at_alpha(0.07)` is the rule at that level. Levels below the rule's own may ask
+        for decisions that were not computed yet, within the limits of the calibration.
 
         Parameters
         ----------
@@ -164,40 +174,72 @@ class Rule:
             levels only
         alphas : violation levels, each strictly between 0 and 1
         n_jobs : workers for the decisions on test data
+        delta : float in (0, 1), or None
+            Confidence deficit of all levels together. None calibrates each level on
+            its own, on average over calibrations: levels are lower, and none of them
+            may be chosen by looking.
 
         Returns
         -------
         DataFrame
-            One row a violation level: `alpha`, `level` (inf where it cannot be
-            certified), and on test data the mean cost `realised`, `violation` and its
-            exact 95 % interval, `low` to `high`, and the share `decided`.
+            One row a violation level: `alpha`, `bound` (how often the rule violates at
+            most, with confidence 1 - delta for all rows at once), `level` (inf where
+            it cannot be certified), and on test data the means `certified`, `realised`
+            and `regret` (nan where a rule has none), `violation` and its exact 95 %
+            interval, `low` to `high`, and the share `decided`.
         """
         import pandas as pd
 
-        wanted = as_alphas("Rule.frontier", alphas)
-        levels = marginal_levels(envelope_for(self.points.search(), wanted), wanted)
+        owner = "Rule.frontier"
+        wanted = as_alphas(owner, alphas)
+        if delta is not None:
+            require_level(owner, delta=delta)
+        lines, _ = draw_lines(self.points.search(), None, wanted, delta)
         rows = []
-        for alpha, level in zip(wanted, levels, strict=True):
-            row = {"alpha": alpha, "level": level}
+        for line in lines:
+            row = {"alpha": line.alpha, "bound": line.bound, "level": line.level}
             if X_test is not None:
-                seen = self.at(level).evaluate(X_test, Y_test, n_jobs)
-                low, high = seen.interval
-                row |= {"realised": seen.to_pandas()["realised"]}
-                row |= {"violation": seen.violation, "low": low, "high": high}
-                row |= {"decided": seen.share_decided}
+                seen = self.at(line.level).evaluate(X_test, Y_test, n_jobs)
+                row |= seen.at_a_glance()
             rows.append(row)
         return pd.DataFrame(rows)
 
-    def _costs(self, decisions: RuleDecisions, outcomes: list[Any]) -> Array:
-        costs = np.full(len(outcomes), np.nan)
-        if self.cost is None:
-            return costs
-        for k, (action, outcome) in enumerate(
-            zip(decisions.actions, outcomes, strict=True)
-        ):
-            if action.acts:
-                costs[k] = self.cost(action.decision, outcome)
-        return costs
+    def band(self, alphas: npt.ArrayLike = ALPHAS, delta: float = 0.05) -> Band:
+        """How often the rule violates at most, at every level at once.
+
+        Parameters
+        ----------
+        alphas, delta : as for `frontier`; fixed before looking
+        """
+        wanted = as_alphas("Rule.band", alphas)
+        require_level("Rule.band", delta=delta)
+        return search_band(self.points.search(), wanted[-1], delta)
+
+    def at_alpha(
+        self, alpha: float, alphas: npt.ArrayLike = ALPHAS, delta: float = 0.05
+    ) -> Rule:
+        """The rule at the lowest level that keeps alpha, chosen from the frontier.
+
+        The bounds of a frontier hold for every level at once, so alpha may be chosen
+        by looking at them, at costs, or at anything else.
+
+        Parameters
+        ----------
+        alpha : float, at most the largest of `alphas`
+        alphas, delta : as for `frontier`; fixed before looking
+
+        Returns
+        -------
+        Rule
+            Another one, with its `certificate_`: alpha with confidence 1 - delta.
+        """
+        owner, band = "Rule.at_alpha", self.band(alphas, delta)
+        band.require_within(owner, alpha)
+        acts, words = self.points.has_fallback, self.wording
+        certificate = band_certificate(band, alpha, owner, acts, words)
+        if isinf(certificate.budget):
+            warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
+        return replace(self, calibration=Calibration(certificate.budget, certificate))
 
     def __repr__(self) -> str:
         return f"Rule({'; '.join(f'{n} {v}' for n, v in self._facts())})"

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_entries, as_matrix
 from ..conic.maximise import maximise_expression
 from ..conic.program import Indices
+from ..deferred import cp
 from ..errors import EmptySet, InvalidParameter
 from .base import UncertaintySet
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +26,7 @@ from ..checks import (
     as_vector,
     require_nonnegative,
 )
+from ..deferred import cp
 from ..errors import InvalidParameter, Unbounded
 from ..norm_ball import NormBall
 from .base import UncertaintySet

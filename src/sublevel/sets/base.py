@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, overload
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
@@ -36,6 +35,7 @@ from ..checks import (
 )
 from ..conic.maximise import maximise
 from ..conic.program import Indices
+from ..deferred import cp
 from ..errors import InvalidParameter, Unbounded
 from .uniform import hit_and_run, middle, polar_volume
 

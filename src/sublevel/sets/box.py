@@ -10,12 +10,12 @@ from itertools import product
 from math import inf
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_vector
 from ..conic.program import Indices
+from ..deferred import cp
 from ..errors import InvalidParameter, Unbounded
 from .base import UncertaintySet
 

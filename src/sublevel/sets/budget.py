@@ -13,11 +13,11 @@ from fractions import Fraction
 from math import comb, factorial
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_entries, as_vector, require_nonnegative
+from ..deferred import cp
 from ..errors import InvalidParameter
 from .base import UncertaintySet
 

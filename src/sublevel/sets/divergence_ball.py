@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, BoolArray
+from ..deferred import cp
 from .phi import Burg, ChiSquare, Hellinger, ModifiedChiSquare, Phi
 from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 

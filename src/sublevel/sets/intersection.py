@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-import cvxpy as cp
 import numpy as np
-from cvxpy.constraints.nonpos import Inequality
-from cvxpy.constraints.zero import Equality
 
 from ..checks import Array, BoolArray
 from ..conic.maximise import maximise
 from ..conic.program import Indices
+from ..deferred import cp
 from ..errors import EmptySet, InvalidParameter
 from .base import TOLERANCE, UncertaintySet
 from .members import SetsOfOneDim, is_empty
@@ -149,4 +147,7 @@ def _is_discrete(conditions: list[cp.Constraint]) -> bool:
 
 def _is_linear(condition: cp.Constraint) -> bool:
     """Whether a mixed-integer linear solver takes the constraint."""
-    return isinstance(condition, Equality | Inequality) and condition.expr.is_pwl()
+    return (
+        isinstance(condition, cp.constraints.Equality | cp.constraints.Inequality)
+        and condition.expr.is_pwl()
+    )

@@ -17,10 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, BoolArray
+from ..deferred import cp
 from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 
 

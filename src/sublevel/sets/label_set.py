@@ -15,11 +15,11 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_numbers, as_vector, briefly
+from ..deferred import cp
 from ..errors import InvalidParameter, UnseenClass
 from ..labels import LabelCosts, Labels, are_affordable, best_of
 from .base import UncertaintySet

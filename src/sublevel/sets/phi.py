@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
+from ..deferred import cp
 from ..epigraph import Epigraph
 
 

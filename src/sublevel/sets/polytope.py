@@ -10,17 +10,20 @@ with two opposite inequalities, have the volume and the uniform law they should.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_matrix, as_vector
+from ..deferred import cp
 from ..errors import EmptySet, InvalidParameter, SolverFailed, Unbounded
 from .base import UncertaintySet
 from .uniform import polar_volume
 
+#: Relative size of what rounding does to a row, and of a width that is none.
+ROUNDING, FLAT = 1e-12, 1e-8
 #: Most dimensions in which corners are enumerated to find a volume.
 MOST_HULL_DIMENSIONS = 8
 #: Most dimensions in which corners are enumerated to stand for the polytope.
@@ -112,10 +115,29 @@ class Polytope(UncertaintySet):
     def membership(self, outcomes: Array, tol: float) -> BoolArray:
         # The slack of a row is relative to the numbers it compares; a bound of zero
         # is compared with outcomes of the polytope's own size.
+        over = outcomes @ self.A.T - self.b
         size = np.abs(self.b) + np.abs(outcomes) @ np.abs(self.A).T
         size = np.maximum(size, np.abs(self.A) @ self._scaled()[2])
-        slack = max(tol, 1e-12) * size
-        return np.asarray((outcomes @ self.A.T <= self.b + slack).all(axis=1))
+        loose, rounding = max(tol, ROUNDING) * size, ROUNDING * size
+        inside = (over <= loose).all(axis=1)
+        if (over[inside] > rounding[inside]).any():
+            # Far from zero that would let in what is well outside: there it is by the
+            # polytope's width, which takes linear programs, that slack is measured.
+            inside &= (over <= np.minimum(tol * self._widths + rounding, loose)).all(1)
+        return np.asarray(inside)
+
+    @cached_property
+    def _widths(self) -> Array:
+        """How far A y goes, row by row, between the least and largest components; inf
+        where that is no more than solvers' rounding, or has no end. Shape (k,).
+        """
+        try:
+            lower, upper = self.bounds()
+        except Unbounded:
+            return np.full(len(self.b), np.inf)
+        width = np.abs(self.A) @ (upper - lower)
+        size = np.abs(self.A) @ np.maximum(np.abs(lower), np.abs(upper))
+        return np.asarray(np.where(width > FLAT * size, width, np.inf))
 
     def _scaled(self) -> tuple[Array, Array, Array]:
         """Rows and bounds in which a solver's tolerances mean the same for every

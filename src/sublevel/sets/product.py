@@ -11,11 +11,11 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, BoolArray
 from ..conic.program import Indices
+from ..deferred import cp
 from .base import UncertaintySet
 from .members import as_sets
 

@@ -3,7 +3,7 @@
     balls of the 2-norm               EllipsoidalSet, AxisAlignedEllipsoidalSet
     balls of the 1-norm               CardinalitySet of gamma 1
     deviations within a budget        CardinalitySet
-    lower <= y <= upper, A y <= b     BoxSet, PolyhedralSet
+    intervals, boxes, A y <= b        BoxSet, PolyhedralSet
     finitely many outcomes, labels    DiscreteScenarioSet
     intersections, products           IntersectionSet, CartesianProductSet
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from ..checks import Array
 from ..errors import EmptySet, InvalidParameter, MissingExtra
-from ..losses import Pinball
+from ..losses import Interval, Pinball
 from ..norm_ball import NormBall
 from .ball import StretchedBall
 from .base import Exports, UncertaintySet
@@ -106,6 +106,9 @@ def _(region: Sublevel, pyros: ModuleType) -> Any:
         zero, axes = np.zeros(region.dim), np.eye(region.dim)
         up, down = (loss.support(zero, budget, sign * axes) for sign in (1, -1))
         return pyros.CardinalitySet(region.prediction.point, up, 1.0, down)
+    if isinstance(loss, Interval):
+        region.require_bounded("to_pyros")
+        return pyros.BoxSet(np.column_stack(region.bounds()))
     ball = loss.ball(region.prediction, budget)
     if ball is None or ball.order not in (1, 2):
         _refuse(region)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, BoolArray, as_vector, briefly, is_number
 from ..conic.program import Indices
+from ..deferred import cp
 from ..errors import InvalidParameter, Unbounded
 from ..labels import are_affordable
 from ..losses import Combined, LabelLoss, Loss

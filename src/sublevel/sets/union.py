@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NoReturn
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, BoolArray
+from ..deferred import cp
 from ..errors import InvalidParameter
 from .base import TOLERANCE, UncertaintySet
 from .members import SetsOfOneDim

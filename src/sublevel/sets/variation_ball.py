@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 
 from ..checks import Array, BoolArray
+from ..deferred import cp
 from .probability_ball import ROUNDING, ProbabilityBall, on_simplex, simplex_basis
 
 

@@ -5,12 +5,12 @@ the worse the residuals, the less would show. So the errors here are those of wh
 is asserted (normal residuals are the extreme case), or come from bounded scores.
 """
 
-from math import copysign, log1p, sqrt
+from math import copysign, log, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from ..checks import Array
 
@@ -28,11 +28,12 @@ _TO_SPREAD = 1.4826
 
 
 class Fact(NamedTuple):
-    """A number, its standard errors from zero, and what it would mean."""
+    """A number, its standard errors from zero, what it would mean, and where it is."""
 
     value: float
     surprise: float
     sentence: str
+    where: str = ""
 
 
 def look_at_bias(errors: Array) -> Fact:
@@ -107,6 +108,49 @@ def look_at_correlation(errors: Array) -> Fact:
         surprise,
         "Residuals of two components are correlated ({:.2f}): independence given the "
         "context and no bias cannot both be.",
+    )
+
+
+def look_at_dependence(errors: Array) -> Fact:
+    """How much two components go together that need not be correlated.
+
+    Cosines of the ranks (uniform scores), the first two: products of the second of one
+    component with the first or second of the other see what is larger, or more spread
+    out, at both ends of the other. They are bounded, and have mean zero and variance
+    one if the components are independent, whatever their laws.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> one = rng.normal(size=1000)
+    >>> fact = look_at_dependence(np.stack([one, one * rng.choice([-1, 1], 1000)], 1))
+    >>> fact.value > 0.5, fact.surprise > 10
+    (True, True)
+    """
+    from scipy.stats import rankdata
+
+    size, width = errors.shape
+    value = surprise = 0.0
+    if width > 1:
+        ranks = (rankdata(errors, axis=0) - 0.5) / size
+        first, second = (np.sqrt(2) * np.cos(k * np.pi * ranks) for k in (1, 2))
+        first, second = (
+            np.where(varies(errors), part - part.mean(axis=0), 0.0)
+            for part in (first, second)
+        )
+        both = np.triu(second.T @ second, 1), second.T @ first
+        np.fill_diagonal(both[1], 0.0)
+        each = np.concatenate([part.ravel() for part in both]) / size
+        value = float(each[int(np.argmax(np.abs(each)))])
+        tests = 3 * width * (width - 1) // 2
+        # Of both signs, and of all pairs.
+        chance = log(2 * tests) + float(log_ndtr(-abs(value) * sqrt(size)))
+        surprise = float(-ndtri_exp(min(chance, log(0.5))))
+    return Fact(
+        value,
+        surprise,
+        "Residuals of two components go together, correlated or not ({:.2f}): "
+        "independence and the same spread at every context cannot both be.",
     )
 
 

@@ -17,7 +17,7 @@ from sublevel.baselines import (
     WeightedSample,
 )
 from sublevel.errors import InvalidParameter
-from sublevel.intervals import bootstrap_interval, t_interval
+from sublevel.intervals import bootstrap_interval, mean_interval, t_interval
 
 mpl.use("Agg")
 
@@ -85,7 +85,7 @@ def test_half_widths_are_in_deviations_of_the_outcome(data, comparison):
 
 
 def test_paired_differences_are_students(comparison):
-    table = comparison.paired("point", level=0.9)
+    table = comparison.paired("point", level=0.9, method="t")
     assert table.index.tolist() == ["ours", "mean", "box", "sample", "seer"]
     mine = comparison.evaluations["mean"].realised
     other = comparison.evaluations["point"].realised
@@ -108,10 +108,19 @@ def test_bootstrap_intervals_are_seeded_and_near_students(comparison):
     pd.testing.assert_frame_equal(
         once, comparison.paired("point", method="bootstrap", random_state=3)
     )
-    student = comparison.paired("point").loc["mean"]
+    student = comparison.paired("point", method="t").loc["mean"]
     width = student["high"] - student["low"]
     assert once.loc["mean", "low"] == pytest.approx(student["low"], abs=0.1 * width)
     assert once.loc["mean", "high"] == pytest.approx(student["high"], abs=0.1 * width)
+
+
+def test_intervals_are_those_of_skewed_means_by_default(comparison):
+    table, student = comparison.paired("point"), comparison.paired("point", method="t")
+    mine = comparison.evaluations["mean"].realised
+    gaps = comparison.evaluations["point"].realised - mine
+    assert tuple(table.loc["mean", ["low", "high"]]) == mean_interval(gaps, 0.95)
+    assert (table["low"] <= student["low"]).all()
+    assert (table["high"] >= student["high"]).all()
 
 
 def test_contexts_one_of_them_did_not_decide_are_left_out():
@@ -165,7 +174,7 @@ def test_what_is_refused(data, comparison):
         sl.evaluate({"most": policies["box"], "least": least}, X, Y)
     with pytest.raises(InvalidParameter, match="must be one of"):
         comparison.paired("nobody")
-    with pytest.raises(InvalidParameter, match=r"\('t', 'bootstrap'\)"):
+    with pytest.raises(InvalidParameter, match=r"\('bootstrap-t', 't', 'bootstrap'\)"):
         comparison.paired(method="sign")
     with pytest.raises(InvalidParameter, match="strictly between 0 and 1"):
         comparison.paired(level=1.0)

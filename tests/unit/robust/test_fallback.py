@@ -62,7 +62,7 @@ def test_the_frontier_keeps_the_levels_asked_for_and_takes_a_grid():
     grid = np.geomspace(0.001, 100, 40)
     policy.calibrate(X[FOLD], Y[FOLD], 0.3, grid=grid, fallback={stock: 1.0})
     data = X[FOLD], Y[FOLD], X[TEST], Y[TEST]
-    found = policy.frontier(*data, alphas=[0.01, 0.3], grid=grid)
+    found = policy.frontier(*data, alphas=[0.01, 0.3], grid=grid, delta=None)
     assert found["alpha"].tolist() == [0.01, 0.3] * 2
     rows = found[found["calibration"] == "decisions"].set_index("alpha")["budget"]
     assert rows[0.3] == policy.budget_

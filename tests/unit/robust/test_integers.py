@@ -44,7 +44,10 @@ def choosing(seed, shape, n=20, k=8):
         region = sl.sets.L1Ball(gain, spread, 1.5)
         worst = every @ gain - 1.5 * np.abs(every * spread).max(axis=1)
     else:
-        scale = spread if shape == "straight" else tilted(spread, rng)
+        scale = {"straight": spread, "tilted": tilted(spread, rng)}.get(shape)
+        if scale is None:
+            # As many directions as there are items.
+            scale = spread[:, None] * rng.normal(size=(n, n)) / np.sqrt(n)
         region = sl.sets.Ellipsoid(gain, scale, 1.5)
         square = np.diag(scale) if scale.ndim == 1 else scale
         worst = every @ gain - 1.5 * np.linalg.norm(every @ square, axis=1)
@@ -53,7 +56,7 @@ def choosing(seed, shape, n=20, k=8):
     return problem, float(worst.max())
 
 
-@pytest.mark.parametrize("shape", ["straight", "tilted", "manhattan"])
+@pytest.mark.parametrize("shape", ["straight", "tilted", "dense", "manhattan"])
 @pytest.mark.parametrize("seed", range(2))
 def test_eight_of_twenty_are_the_best_of_all_choices_within_seconds(shape, seed):
     problem, best = choosing(seed, shape)
@@ -97,6 +100,50 @@ def test_sixty_items_are_packed_and_the_bound_agrees():
     taken = decision.value("take")
     assert region.support(taken) <= room * (1 + 1e-9)
     assert value @ taken == pytest.approx(decision.bound, rel=1e-6)
+
+
+def dense_knapsack(seed, n):
+    rng = np.random.default_rng(seed)
+    value = rng.uniform(1, 10, n)
+    weight = value * rng.uniform(0.7, 1.3, n) + rng.uniform(0, 2, n)
+    scale = 0.3 * weight[:, None] * rng.normal(size=(n, n)) / np.sqrt(n)
+    region, room = sl.sets.Ellipsoid(weight, scale, 2.0), weight.sum() / 3
+    w, take = Uncertain(n, name="weight"), cp.Variable(n, boolean=True, name="take")
+    goal, limits = cp.Maximize(value @ take), [w @ take <= room]
+    return RobustProblem(goal, limits, {w: region}), value, region, room
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dense_knapsacks_are_the_best_of_all_that_fit(seed):
+    problem, value, region, room = dense_knapsack(seed, 11)
+    decision = problem.solve()
+    fits = [c for c in product([0.0, 1.0], repeat=11) if region.support(c) <= room]
+    assert decision.status == "optimal"
+    assert decision.objective == pytest.approx(max(value @ c for c in fits), rel=1e-7)
+
+
+@pytest.mark.slow
+def test_sixty_items_over_a_dense_ellipsoid_are_packed_within_seconds():
+    problem, *_ = dense_knapsack(1, 60)
+    start = time.process_time()
+    decision = problem.solve()
+    # The aim is 10 s; this must hold on a slow machine too.
+    assert time.process_time() - start < 30
+    assert decision.status == "optimal"
+    assert decision.gap <= 1e-6
+    # By branch and bound of SCIP, which shares nothing with ours.
+    assert decision.objective == pytest.approx(123.2188365663364, rel=1e-7)
+
+
+def test_time_that_runs_out_comes_with_a_decision_and_its_gap():
+    problem, *_ = dense_knapsack(0, 60)
+    early = problem.solve(engine=Integers(time_limit=1.0))
+    assert early.status == "stopped_early"
+    assert early.audit.passed
+    # Its optimum, by SCIP, is in between.
+    assert early.objective <= 117.9694933
+    assert early.bound >= 117.9694932
+    assert 0 < early.gap < 0.5
 
 
 def random_model(seed):
@@ -370,6 +417,25 @@ def test_split_cones_have_the_same_norm_at_binaries_and_a_larger_one_between(ran
         point = rng.uniform(size=6)
         norm = np.linalg.norm(right[1:] - spread @ point)
         assert np.linalg.norm(cone.at(point)[1]) >= norm - 1e-9
+
+
+@pytest.mark.parametrize("rank", [0, 2, 6])
+def test_tangents_cut_off_the_point_and_no_binaries_inside(rank):
+    rng = np.random.default_rng(rank)
+    common = rng.normal(size=(6, rank))
+    spread = np.linalg.cholesky(common @ common.T + np.eye(6)).T
+    first = rng.normal(size=6)
+    rows = sp.csr_array(np.vstack([first, spread]))
+    cone = split_cone(rows, np.append(2.0, np.zeros(6)), np.arange(6))
+    every = np.array(list(product([0.0, 1.0], repeat=6)))
+    inside = np.linalg.norm(every @ spread.T, axis=1) <= 2.0 - every @ first
+    assert 0 < inside.sum() < len(every)
+    for _ in range(60):
+        point = rng.uniform(size=6)
+        excess, norm, row, lower = cone.tangent(point)
+        assert lower - row @ point == pytest.approx(excess, abs=1e-12)
+        assert norm >= np.linalg.norm(spread @ point) - 1e-9
+        assert (every[inside] @ row >= lower - 1e-9).all()
 
 
 def test_the_largest_diagonal_is_that_of_a_semidefinite_program():

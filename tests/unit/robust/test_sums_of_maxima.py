@@ -438,3 +438,17 @@ def test_intervals_move_independently_however_many_there_are():
     assert (decisions.status == "optimal").all()
     wanted = 5 / 6 * np.sum(upper - lower + 2 * sets.budget_)
     assert decisions.objective == pytest.approx(np.full(2, wanted), rel=1e-6)
+
+
+def test_entries_that_are_not_used_may_have_no_end():
+    y, x, t = sl.Uncertain(3, name="y"), cp.Variable(nonneg=True), cp.Variable()
+    cost = cp.pos(y[0] - x) + cp.pos(x - y[0]) + cp.abs(y[1] - x)
+    U = sl.sets.Box([0.0, 1.0, -np.inf], [2.0, 3.0, np.inf])
+    decision = sl.RobustProblem(cp.Minimize(t), [cost <= t], {y: U}).solve()
+    assert decision.status == "optimal"
+    # Two distances from x, to the farther end of [0, 2] and of [1, 3].
+    grid = np.linspace(0, 3, 3001)
+    worst = np.maximum(grid, np.abs(grid - 2)) + np.maximum(
+        np.abs(grid - 1), np.abs(grid - 3)
+    )
+    assert decision.objective == pytest.approx(worst.min(), abs=1e-6)

@@ -710,7 +710,7 @@ def test_the_frontier_has_the_levels_of_calibrations():
         margin, short, X[:200], Y[:200], 0.1, LEVELS, cost=lambda s, y: s
     )
     alphas = [0.001, 0.05, 0.1, 0.3]
-    table = rule.frontier(X[200:], Y[200:], alphas)
+    table = rule.frontier(X[200:], Y[200:], alphas, delta=None)
     levels = [np.inf] + [
         sl.calibrate_rule(margin, short, X[:200], Y[:200], a, LEVELS).level_
         for a in alphas[1:]
@@ -720,7 +720,7 @@ def test_the_frontier_has_the_levels_of_calibrations():
         assert rate == np.mean(Y[200:] > X[200:] + level)
         np.testing.assert_allclose(cost, np.mean(X[200:] + level))
     assert table["decided"][0] == 0  # at no certified level nothing is decided
-    assert list(rule.frontier(alphas=alphas)) == ["alpha", "level"]
+    assert list(rule.frontier(alphas=alphas)) == ["alpha", "bound", "level"]
     with pytest.raises(InvalidParameter, match="alphas"):
         rule.frontier(alphas=[2.0])
 

@@ -109,3 +109,19 @@ def test_repr_and_copies():
     bound[:] = 9
     assert interval.support([1.0]) == 1.0
     assert repr(interval) == "Polytope(dim=1, inequalities=2)"
+
+
+@pytest.mark.parametrize("middle", [0.0, 1e6, -1e5])
+def test_what_is_well_outside_is_outside_wherever_the_polytope_lies(middle):
+    rows = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]])
+    reach = np.array([0.5, 0.5, 0.5, 0.8])
+    region = Polytope(rows, rows @ np.full(2, middle) + reach)
+    center = np.full(2, middle)
+    steps = np.random.default_rng(0).normal(size=(40, 2))
+    # A hundred thousandth of the width beyond the boundary, or short of it.
+    slopes = steps @ rows.T
+    edge = np.min(np.where(slopes > 0, reach / slopes, np.inf), axis=1)
+    assert not region.contains(center + 1.00001 * edge[:, None] * steps).any()
+    assert region.contains(center + 0.99999 * edge[:, None] * steps).all()
+    for direction in steps:
+        assert region.contains(region.worst_case(direction))

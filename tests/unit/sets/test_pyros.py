@@ -50,6 +50,10 @@ LINEAR = {
         sets.Sublevel(losses.Pinball(0.8, weights=(0.5, 2.0)), SAID, 1.5),
         "CardinalitySet",
     ),
+    "interval": (
+        sets.Sublevel(losses.Interval(weights=(0.5, 2.0)), SAID, -0.2),
+        "BoxSet",
+    ),
     "intersection": (SQUARE & TRIANGLE, "IntersectionSet"),
     "strips": (
         sets.Polytope([[1.0, 1.0], [-1.0, -1.0]], [1.0, 1.0])

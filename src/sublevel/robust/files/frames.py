@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...predictions import is_frame
+from ...predictions import is_frame, is_sparse
 from .packing import Packer, Unpacker, require
 
 #: Arrays that are written as they are: flags, numbers, words, times.
@@ -16,7 +15,7 @@ _PLAIN = "biufUmM"
 
 def contexts_to(X: Any, packer: Packer) -> Any:
     """A description of the rows; None if they hold what a file cannot."""
-    if sp.issparse(X):
+    if is_sparse(X):
         return {"sparse": packer.sparse(X)}
     if is_frame(X) and X.ndim == 2:
         if not all(isinstance(name, str) for name in X.columns):
@@ -34,7 +33,7 @@ def contexts_from(about: Any, reader: Unpacker) -> Any:
     if "array" in about:
         return _plain(about["array"], reader)
     if "sparse" in about:
-        return reader.sparse(about["sparse"], None, about["sparse"][0][1])
+        return reader.sparse(about["sparse"], None, about["sparse"][0][1]).csr
     import pandas as pd
 
     names, columns = about["names"], about["columns"]

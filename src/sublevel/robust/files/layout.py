@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...checks import Array
+from ...conic.choice import chosen
 from ...conic.program import ConeProgram, rows_of
-from ...conic.solver import Clarabel
 from ...errors import InvalidParameter
 from ...guarantees import Certificate
 from ...loss_set.batch import Batch
@@ -20,16 +20,16 @@ from ...sets import UncertaintySet, from_dict
 from ...sets.as_dict import loss_from_dict, loss_to_dict
 from ..contexts import common_budget
 from ..decisions import Layout, Named
-from ..judge.places import TablePlace
+from ..judge.place import TablePlace
 from ..judge.ruler import Ruler
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
-from ..judge.sum_rows import BentTerm, SumRow
+from ..judge.sum_row import BentTerm, SumRow
 from ..judge.written_rows import WrittenRows
 from ..keys import UncertainKey
 from ..probes import Probes
+from ..solve.arrays import Compiled
 from ..solve.chunk import ChunkTask
-from ..solve.compiled import Compiled
-from ..solve.slots import end_values, slot_values
+from ..solve.slot_values import end_values, slot_values
 from ..sources import AtLevel
 from .frames import contexts_from, contexts_to
 from .packing import MOST, Packer, Unpacker, as_shape, require, whole
@@ -150,7 +150,7 @@ def from_layout(about: Plain, arrays: Arrays) -> Contents:
     layout = Layout(
         variables, tuple(key.parts for key in saved), len(ruler.uncertain), ruler.rows
     )
-    task = ChunkTask(compiled, slots, ordinary, layout, Clarabel())
+    task = ChunkTask(compiled, slots, ordinary, layout, chosen(program).solver)
     fallback = about["fallback"]
     action = None if fallback is None else reader.finite(fallback, width)
     _try(task, saved, action, reader.arrays[about["trial"]])

@@ -11,10 +11,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...checks import Array
 from ...conic.program import Indices
+from ...conic.sparse_table import SparseTable
+from ...deferred import sp
 from .policy_file import Arrays
 
 #: No size that a file speaks of is larger.
@@ -109,7 +110,7 @@ class Unpacker:
         require(bool((np.diff(values) >= 0).all()), "pointers")
         return values
 
-    def sparse(self, packed: list[Any], rows: int | None, width: int) -> sp.csr_array:
+    def sparse(self, packed: list[Any], rows: int | None, width: int) -> Any:
         """A sparse matrix of a width, and of so many rows if these are known."""
         shape, data, indices, pointers = packed
         height, wide = as_size(shape)
@@ -118,7 +119,7 @@ class Unpacker:
         columns = self.positions(indices, width)
         require(len(columns) == len(values), "entries of a matrix")
         starts = self.pointers(pointers, height, len(values))
-        return sp.csr_array((values, columns, starts), shape=(height, width))
+        return SparseTable(values, columns, starts, (height, width))
 
 
 def as_size(shape: Any) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,12 @@ from ..decisions import Decisions, Promise, in_short
 from ..fallback import fall_back
 from ..keys import UncertainKey, promise_of
 from ..sources import AtLevel
+from ..workers import decide_lazily
 from .layout import Contents, SavedKey, from_layout
 from .policy_file import FilePath, read_file, refused
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
 
 #: What a file cannot know of what it is given.
 SAME = "What predicts is the model that the saved policy was calibrated with."
@@ -41,6 +45,8 @@ _REFUSED = (
     "problem",
     "calibrate",
     "at",
+    "at_alpha",
+    "band_",
     "evaluate",
     "certify",
     "frontier",
@@ -123,6 +129,16 @@ class SavedPolicy:
             self._promise(sets, trusted),
             index_of(X),
         )
+
+    def decide_lazily(self, X: dd.DataFrame) -> dd.DataFrame:
+        """The decisions at the rows of a Dask DataFrame, as `Policy.decide_lazily`."""
+        own = self._contents
+        losses = tuple(key.losses for key in own.keys)
+        if own.probes is not None:
+            self._promise(ContextSets(self.keys, losses, None), trusted=False)
+        owner = "SavedPolicy.decide_lazily"
+        rule = own.task, self.keys, losses, own.fallback, own.probes
+        return decide_lazily(owner, X, *rule)
 
     def _promise(self, sets: ContextSets, trusted: bool) -> Promise:
         """As saved; nothing, with a warning, if a model is not the one calibrated."""

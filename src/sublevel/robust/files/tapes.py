@@ -11,8 +11,8 @@ from math import isfinite, prod
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from ...conic.sparse_table import is_table
 from ...errors import InvalidParameter
 from ..judge.tape import OPERATIONS, Shape, Step, Tape
 from .packing import Packer, Unpacker, as_shape, require, whole
@@ -165,7 +165,7 @@ def _left(args: Sequence[Shape], shape: Shape, items: Items) -> bool:
 def _linear(args: Sequence[Shape], shape: Shape, items: Items) -> bool:
     (matrix,) = items
     table = (prod(shape), sum(map(prod, args)))
-    return sp.issparse(matrix) and _shape_of(matrix) == table
+    return is_table(matrix) and _shape_of(matrix) == table
 
 
 def _gather(args: Sequence[Shape], shape: Shape, items: Items) -> bool:
@@ -230,7 +230,7 @@ def _nearest(args: Sequence[Shape], shape: Shape, items: Items) -> bool:
 
 
 def _shape_of(matrix: Any) -> Shape:
-    has_shape = isinstance(matrix, np.ndarray) or sp.issparse(matrix)
+    has_shape = isinstance(matrix, np.ndarray) or is_table(matrix)
     return tuple(matrix.shape) if has_shape else ()
 
 

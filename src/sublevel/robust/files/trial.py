@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...checks import Array
 from ...conic.program import fill
@@ -25,7 +24,7 @@ from ...sets import UncertaintySet
 from ..judge.tape import Leaves
 from ..judge.written_rows import WrittenRows
 from ..solve.chunk import ChunkTask
-from ..solve.slots import end_values, slot_values
+from ..solve.slot_values import end_values, slot_values
 
 #: Cones, in an order to count by.
 KINDS = ("zero", "nonneg", "soc", "psd", "exp", "power")
@@ -69,7 +68,8 @@ def tried(
     for table in (program.P, program.q, program.A, program.b):
         sums.add(table @ point)
     inner = _positive(sums.rng, 1, program.width)[0]
-    sums.add(sp.csc_array(program.matrix(np.ones(len(program.indices)))) @ inner)
+    totals = np.bincount(program.indices, inner[program.columns], program.height)
+    sums.add(totals.astype(float))
     sums.add(compiled.outputs @ inner)
     leaves = Leaves(
         _positive(sums.rng, CONTEXTS, width),

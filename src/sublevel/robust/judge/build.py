@@ -15,7 +15,8 @@ from ..model.spelling import spelled_out
 from ..model.uncertain import uncertain_in
 from ..model.variable_bounds import declared_bounds, integer_entries
 from .concave import ConcavePart
-from .places import Place, affine_parts, places_of, split
+from .place import Place
+from .places import affine_parts, places_of, split
 from .reading import Frame, read, violation_tape
 from .ruler import Ruler
 from .sum_rows import sum_rows

@@ -11,8 +11,6 @@ points before they are used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import cvxpy as cp
 import numpy as np
@@ -27,123 +25,8 @@ from ...conic.program import Indices
 from ...errors import NotRobustifiable
 from ..model.nature import Nature
 from ..model.uncertain import Uncertain, uncertain_in
+from .place import Place, ProbedPlace, TablePlace, value_at
 from .reading import CLOSE, POINTS, Frame, read
-from .tape import Leaves, Tape
-
-
-class Place(Protocol):
-    """One number  constant(x) + sum_k slopes_k(x) @ y_k[entries_k]."""
-
-    @property
-    def entries(self) -> dict[int, Indices]:
-        """Key number -> which entries of the key it sees."""
-
-    @property
-    def is_bilinear(self) -> bool:
-        """Whether the slopes depend on the decision."""
-
-    def certain(self, values: Array, ordinary: Array) -> Array:
-        """The part without the outcome, shape (n,)."""
-
-    def directions(self, values: Array, ordinary: Array) -> dict[int, Array]:
-        """Key number -> slope in the entries it sees, shape (n, entries)."""
-
-
-@dataclass(frozen=True, eq=False)
-class TablePlace:
-    """A place that is affine in the decision too.
-
-    Attributes
-    ----------
-    columns : entries of the decision it depends on, shape (k,)
-    constant : sparse (k + 1, ordinary + 1): the part without the outcome, by ordinary
-        parameter, constants last in both ways
-    slopes : key number -> sparse (entries, k + 1)
-    entries : key number -> which entries of the key, shape (entries,)
-    """
-
-    columns: Indices
-    constant: sp.csr_array
-    slopes: dict[int, sp.csr_array]
-    entries: dict[int, Indices]
-
-    @property
-    def is_bilinear(self) -> bool:
-        """Whether the slopes depend on the decision."""
-        last = len(self.columns)
-        return any((table.indices < last).any() for table in self.slopes.values())
-
-    def certain(self, values: Array, ordinary: Array) -> Array:
-        """The part without the outcome, shape (n,)."""
-        weights = np.asarray(self.constant @ np.append(ordinary, 1.0))
-        return np.asarray(self._decision(values) @ weights)
-
-    def directions(self, values: Array, ordinary: Array) -> dict[int, Array]:
-        """Key number -> slope in the entries it sees, shape (n, entries)."""
-        del ordinary
-        decision = self._decision(values)
-        return {
-            key: np.ascontiguousarray((table @ decision.T).T)
-            for key, table in self.slopes.items()
-        }
-
-    def _decision(self, values: Array) -> Array:
-        """What it depends on, with a one at the end: shape (n, k + 1)."""
-        part = np.empty((len(values), len(self.columns) + 1))
-        part[:, :-1] = values[:, self.columns]
-        part[:, -1] = 1.0
-        return part
-
-
-@dataclass(frozen=True, eq=False)
-class ProbedPlace:
-    """A place whose slopes are curved in the decision: found by trying every entry.
-
-    Attributes
-    ----------
-    tape : the expression it is an entry of
-    row : which entry
-    entries : key number -> all entries of the key
-    dims : number of entries of every key of the model
-    """
-
-    tape: Tape
-    row: int
-    entries: dict[int, Indices]
-    dims: tuple[int, ...]
-
-    @property
-    def is_bilinear(self) -> bool:
-        """Yes."""
-        return True
-
-    def certain(self, values: Array, ordinary: Array) -> Array:
-        """The part without the outcome, shape (n,)."""
-        nothing = [np.zeros((len(values), dim)) for dim in self.dims]
-        return self.tape.rows(Leaves(values, nothing, ordinary))[:, self.row]
-
-    def directions(self, values: Array, ordinary: Array) -> dict[int, Array]:
-        """Key number -> slope in the entries it sees, shape (n, entries)."""
-        base = self.certain(values, ordinary)
-        slopes = {}
-        for key, entries in self.entries.items():
-            slopes[key] = np.zeros((len(values), len(entries)))
-            for entry in entries.tolist():
-                outcomes = [np.zeros((len(values), dim)) for dim in self.dims]
-                outcomes[key][:, entry] = 1.0
-                moved = self.tape.rows(Leaves(values, outcomes, ordinary))[:, self.row]
-                slopes[key][:, entry] = moved - base
-        return slopes
-
-
-def value_at(place: Place, leaves: Leaves) -> tuple[Array, Array]:
-    """A place's part without the outcome and with it, at known outcomes: (n,) each."""
-    certain = place.certain(leaves.values, leaves.ordinary)
-    moved = np.zeros(len(leaves))
-    for key, slope in place.directions(leaves.values, leaves.ordinary).items():
-        seen = leaves.outcomes[key][:, place.entries[key]]
-        moved = moved + np.sum(slope * seen, axis=1)
-    return certain, moved
 
 
 def split(expression: cp.Expression) -> tuple[list[cp.Expression], list[cp.Expression]]:
@@ -261,7 +144,7 @@ def _are_written(
     Functions that are affine in the decision, and in the outcome, and agree at a random
     point are the same, but for bad luck.
     """
-    leaves = frame.random_leaves(np.random.default_rng(1), POINTS)
+    leaves = frame.points
     values = np.column_stack([np.add(*value_at(place, leaves)) for place in places])
     size = read(expression, frame).gross(leaves, np.zeros(leaves.values.shape))
     for i in range(POINTS):

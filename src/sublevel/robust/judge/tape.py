@@ -14,10 +14,10 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.special import entr, kl_div, rel_entr, xlogy
 
 from ...checks import Array, BoolArray
+from ...conic.sparse_table import is_table
+from ...deferred import special
 
 Shape = tuple[int, ...]
 
@@ -283,8 +283,8 @@ def _left(step: Step, args: list[Array]) -> Array:
     """A constant matrix times the argument."""
     matrix, arg = step.data[0], args[0]
     if arg.ndim == 2:
-        return np.asarray((matrix @ arg.T).T if sp.issparse(matrix) else arg @ matrix.T)
-    if sp.issparse(matrix):
+        return np.asarray((matrix @ arg.T).T if is_table(matrix) else arg @ matrix.T)
+    if is_table(matrix):
         return np.stack([matrix @ each for each in arg])
     return np.asarray(matrix @ arg)
 
@@ -390,7 +390,7 @@ def _quad_form(step: Step, args: list[Array]) -> Array:
 
 def _geo_mean(step: Step, args: list[Array]) -> Array:
     weights = np.asarray(step.data[0])
-    logs = xlogy(weights, np.maximum(flat(args[0]), 0.0))
+    logs = special.xlogy(weights, np.maximum(flat(args[0]), 0.0))
     return np.asarray(np.exp(np.sum(np.where(weights > 0, logs, 0.0), axis=1)))
 
 
@@ -431,9 +431,9 @@ OPERATIONS: dict[str, Callable[[Step, list[Array]], Array]] = {
     "log": _elementwise(np.log),
     "log1p": _elementwise(np.log1p),
     "logistic": _elementwise(lambda arg: np.logaddexp(0.0, arg)),
-    "entropy": _elementwise(entr),
-    "relative_entropy": _elementwise(rel_entr),
-    "kl_divergence": _elementwise(kl_div),
+    "entropy": _elementwise(lambda arg: special.entr(arg)),
+    "relative_entropy": _elementwise(lambda *args: special.rel_entr(*args)),
+    "kl_divergence": _elementwise(lambda *args: special.kl_div(*args)),
     "huber": _huber,
     "sum_largest": _sum_largest,
     "geo_mean": _geo_mean,

@@ -19,9 +19,9 @@ import numpy as np
 from ...checks import Array
 from ...conic.program import Indices
 from .branching import largest_sum, steepest
-from .places import Place
+from .place import Place
 from .set_oracles import FixedOracle, SetOracle
-from .sum_rows import BentTerm, SumRow, entries_of
+from .sum_row import BentTerm, SumRow, entries_of
 
 #: Most combinations of ends, or of pieces, that are tried one by one.
 MOST_ENDS, MOST_COMBINED = 256, 512

@@ -11,18 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...checks import Array, BoolArray
 from ...conic.program import Indices
 from ...sets import Finite
-from .concave import ConcavePart
-from .places import Place, ProbedPlace, value_at
+from .place import Place, ProbedPlace, value_at
 from .set_oracles import FixedOracle, SetOracle
-from .sum_rows import SumRow
+from .sum_row import SumRow
 from .tape import Leaves, Tape
 from .worst_sum import WorstSum
+
+if TYPE_CHECKING:
+    from .concave import ConcavePart
 
 #: Outcomes of different sets are joined in all ways while these are at most so many.
 MOST_JOINED = 1024

@@ -10,10 +10,8 @@ import numpy as np
 
 from ...checks import Array
 from ...errors import Unbounded
+from .set_shape import SIDES
 from .uncertain import Key, key_name
-
-#: The sides of an interval.
-SIDES = ("lower", "upper")
 
 
 class End(cp.Parameter):  # type: ignore[misc]
@@ -23,22 +21,27 @@ class End(cp.Parameter):  # type: ignore[misc]
     ----------
     key : the uncertain parameters
     side : "lower" or "upper"
+    used : positions of the entries that a model asks for
     """
 
     def __init__(self, key: Key, side: str) -> None:
         self.key, self.side = key, side
+        self.used: set[int] = set()
         size = sum(parameter.size for parameter in key)
         super().__init__(size, name=f"{side} ends of {key_name(key)}")
 
     def of(self, bounds: tuple[Array, Array]) -> Array:
-        """Its value, given a set's bounds."""
+        """Its value, given a set's bounds; zero where an end that is not used is
+        infinite.
+        """
         value = np.asarray(bounds[SIDES.index(self.side)])
-        if not np.isfinite(value).all():
+        endless = ~np.isfinite(value)
+        if endless[sorted(self.used)].any():
             raise Unbounded(
                 f"The set for {key_name(self.key)!r} is unbounded, so no worst case "
                 "exists. Intersect it with a bounded set such as sl.sets.Box."
             )
-        return value
+        return np.where(endless, 0.0, value)
 
 
 class Ends:
@@ -47,11 +50,13 @@ class Ends:
     def __init__(self) -> None:
         self._made: dict[tuple[Key, str], End] = {}
 
-    def of(self, key: Key, side: str) -> End:
-        """One side of a key."""
+    def of(self, key: Key, side: str, entry: int) -> cp.Expression:
+        """An entry of one side of a key."""
         if (key, side) not in self._made:
             self._made[key, side] = End(key, side)
-        return self._made[key, side]
+        end = self._made[key, side]
+        end.used.add(entry)
+        return end[entry]
 
 
 def ends_in(constraints: list[cp.Constraint]) -> list[End]:

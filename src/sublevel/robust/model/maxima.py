@@ -28,10 +28,10 @@ from ...conic.cone_form import ConeForm
 from ...conic.substitution import substituted
 from ...errors import NotRobustifiable
 from .collinear import merged
-from .ends import SIDES, Ends
+from .ends import Ends
 from .nature import Nature
 from .refusal import Refusal
-from .set_shape import SetShape
+from .set_shape import SIDES, SetShape
 from .summands import Summand, Summands, total
 from .uncertain import Key, Uncertain, key_name, uncertain_in
 
@@ -258,10 +258,12 @@ class SumsOfMaxima:
         for parameter in uncertain_in(value):
             number, start = self._where[parameter.id]
             key = self._keys[number]
-            entries: list[cp.Expression] = []
+            # The value does not depend on entries that are not chosen.
+            entries: list[cp.Expression] = [cp.Constant(0.0)] * parameter.size
             for k in range(parameter.size):
-                side = chosen.get((number, start + k), SIDES[0])
-                entries.append(self._ends.of(key, side)[start + k])
+                side = chosen.get((number, start + k))
+                if side is not None:
+                    entries[k] = self._ends.of(key, side, start + k)
             flat = cp.hstack(entries)
             outcome[parameter.id] = cp.reshape(flat, parameter.shape, order="F")
         return outcome

@@ -10,6 +10,8 @@ from ...checks import Array
 from ...conic.program import Indices
 from ...sets import UncertaintySet
 
+#: The two ends of an interval.
+SIDES = ("lower", "upper")
 #: Most outcomes that a constraint is written out for, if that is all there are.
 MOST_OUTCOMES = 200
 #: Most corners of a set with more outcomes than these.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
@@ -17,63 +17,15 @@ from ...conic.program import ConeProgram, Indices, Uncompilable
 from ...conic.scaling import layout_of
 from ...conic.substitution import substituted_problem
 from ...epigraph import Epigraph
-from ...sets import UncertaintySet
 from ..judge.ruler import Ruler
-from ..model.ends import SIDES
 from ..model.products import present_value
 from ..model.robust_model import RobustModel
 from ..model.rows import UncertainRow
 from ..model.uncertain import Key, key_signs
 from ..model.variable_bounds import declared_bounds, integer_entries
-from .slots import FixedSet, SlotSet, end_slot
-
-_NONE: Indices = np.zeros(0, dtype=int)
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A robust problem as arrays: everything a worker needs.
-
-    Attributes
-    ----------
-    program : the counterpart, its data affine in the slots
-    ruler : the judge of its decisions
-    outputs : sparse (entries of the user's variables, nx): these from the program's
-    offset : shape (entries,), what is added: entries that are settled in advance
-    regions : for each key, its set if that is a value, or None
-    nonneg : for each key, which entries are declared not to be negative, where its
-        sets are predicted and do not say it themselves, or are a value
-    ordinary : slots of ordinary parameters, each with where its values start among all
-        of theirs
-    integer : columns of the program that are integer, sorted
-    has_ends : whether the ends of sets are among the slots
-    """
-
-    program: ConeProgram
-    ruler: Ruler
-    outputs: sp.csr_array
-    offset: Array
-    regions: tuple[UncertaintySet | None, ...]
-    nonneg: tuple[npt.NDArray[np.bool_], ...]
-    ordinary: tuple[tuple[slice, int], ...] = ()
-    integer: Indices = field(default_factory=lambda: _NONE)
-    has_ends: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        names = [end_slot(k, s) for k in range(len(self.nonneg)) for s in SIDES]
-        vars(self)["has_ends"] = any(name in self.program.slots for name in names)
-
-    def slots_at(self, ordinary: Array) -> Array:
-        """All slots, with the values of the ordinary parameters in theirs."""
-        slots = np.zeros(self.program.q.shape[1])
-        slots[-1] = 1.0
-        for at, start in self.ordinary:
-            slots[at] = ordinary[start : start + at.stop - at.start]
-        return slots
-
-    def values(self, x: Array) -> Array:
-        """The user's variables from solutions (n, nx), tidied: shape (n, entries)."""
-        return self.ruler.tidied(np.asarray((self.outputs @ x.T).T) + self.offset)
+from .arrays import NO_COLUMNS, Compiled
+from .slot_values import end_slot
+from .slots import FixedSet, SlotSet
 
 
 def compile_counterpart(
@@ -117,7 +69,7 @@ def compile_counterpart(
     pins = pinned(program)
     offset = np.asarray(outputs[:, pins.columns] @ pins.values)
     keep = np.setdiff1d(np.arange(program.width), pins.columns)
-    integer = _NONE
+    integer = NO_COLUMNS
     if branched:
         integer = _integer_columns(problem, program, plain, keep)
     program = without(program, pins)
@@ -155,7 +107,7 @@ def with_integers(compiled: Compiled, whole: Array) -> Compiled:
         program=without(compiled.program, Pins(columns, whole)),
         outputs=sp.csr_array(compiled.outputs[:, keep]),
         offset=compiled.offset + settled,
-        integer=_NONE,
+        integer=NO_COLUMNS,
     )
 
 
@@ -172,7 +124,7 @@ def _integer_columns(
     problem: cp.Problem, program: ConeProgram, plain: dict[int, int], keep: Indices
 ) -> Indices:
     """Which of the columns that are kept are integer."""
-    columns = [_NONE]
+    columns = [NO_COLUMNS]
     for variable in problem.variables():
         if variable.id in plain:
             part = program.variables[plain[variable.id]]
@@ -182,6 +134,8 @@ def _integer_columns(
 
 def _refuse_moving_curvature(program: ConeProgram) -> None:
     """A quadratic part that moves with the context may cease to be convex."""
+    if not program.P.nnz:
+        return
     for name, slots in program.slots.items():
         if not name.startswith("ordinary.") and program.P[:, slots].nnz:
             raise Uncompilable("the quadratic part of the objective is uncertain")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import sublevel as sl
 from sublevel.robust.solve import chunk
-from sublevel.robust.solve.compiled import Compiled
+from sublevel.robust.solve.arrays import Compiled
 
 from .given import calibrated, compiled_of, contexts, portfolio
 

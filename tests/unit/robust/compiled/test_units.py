@@ -8,7 +8,7 @@ import sublevel as sl
 from sublevel.conic.canonical import cone_program
 from sublevel.conic.program import fill
 from sublevel.conic.scaling import extraordinary, scale
-from sublevel.robust.solve.slots import slot_values
+from sublevel.robust.solve.slot_values import slot_values
 
 from .given import calibrated, compiled_of, contexts, portfolio
 

@@ -26,7 +26,7 @@ from ....conic.program import Indices
 from ..cuts.live_highs import LiveHighs
 from ..cuts.units import column_units, row_unit, row_units
 from .mixed_program import MixedProgram
-from .split_cone import SplitCone
+from .split_cone import cone_unit
 from .steps import Steps
 
 #: Directions nearer than this are one.
@@ -99,7 +99,7 @@ class ConeMaster:
             m, lifts = cone.size, cone.size if cone.size > 1 else 0
             z = np.arange(width + 1, width + 1 + m)
             y = np.arange(width + 1 + m, width + 1 + m + lifts)
-            unit = _cone_unit(cone, x)
+            unit = cone_unit(cone, x)
             self._lifted.append(Lifted(width, z, y, unit, cone.steps))
             width += 1 + m + lifts
         lower, upper = np.zeros(width), np.full(width, np.inf)
@@ -260,17 +260,3 @@ def _widened(matrix: sp.csr_array, width: int) -> sp.csr_array:
     table = sp.csr_array(matrix)
     shape = (table.shape[0], width)
     return sp.csr_array((table.data, table.indices, table.indptr), shape=shape)
-
-
-def _cone_unit(cone: SplitCone, x: Array) -> float:
-    """A power of two of about the size of the cone's entries."""
-    first, inner = cone.at(x)
-    inside = np.abs(np.append(inner, first))
-    size = float(inside.max(initial=0.0))
-    if not (np.isfinite(size) and size > 1e-9 * np.abs(cone.right).max(initial=0.0)):
-        size = 0.0
-    if size == 0.0:
-        weights = () if cone.steps is None else np.sqrt(np.abs(cone.steps.weights))
-        numbers = np.abs(np.concatenate([cone.matrix.data, cone.right, weights]))
-        size = float(numbers.max(initial=0.0))
-    return float(np.exp2(np.round(np.log2(size)))) if size > 0 else 1.0

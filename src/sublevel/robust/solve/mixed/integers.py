@@ -16,8 +16,9 @@ EXACT = 1e-6
 class Integers:
     """How to solve with integer variables: `problem.solve(X, engine=Integers(...))`.
 
-    The counterpart is a cone program with integers. HiGHS branches and bounds on a
-    polyhedron around it; where its solution leaves a cone, the polyhedron is cut.
+    The counterpart is a cone program with integers. A tree of linear programs around it
+    is searched, each cut where its solution leaves a cone; where that takes too many
+    nodes, HiGHS goes on with branch and bound on a polyhedron.
 
     Parameters
     ----------

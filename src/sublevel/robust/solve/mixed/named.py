@@ -18,8 +18,9 @@ import numpy as np
 from ....conic.by_cvxpy import pose
 from ....conic.program import Indices, ProgramData
 from ....errors import InvalidParameter, SolverFailed
+from .incumbent import Candidate
 from .integers import Integers
-from .outer import Candidate, Outcome
+from .outer import Outcome
 
 #: What each solver calls its limits: of time, and of the relative gap.
 _LIMITS: dict[str, tuple[str, str]] = {

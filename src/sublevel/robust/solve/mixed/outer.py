@@ -1,5 +1,8 @@
 """Outer approximation: branch and bound on a polyhedron, cut where it leaves a cone.
 
+Where there are cones, a tree of our own is searched first, which is cut on its way
+(`tree`). If it is given up, HiGHS goes on from its best solution and bound:
+
 1. The relaxation is solved as a cone program, and the polyhedron cut where it lands.
 2. Without integrality, the polyhedron is cut until it hardly leaves the cones: a round
    is a few pivots.
@@ -15,7 +18,6 @@ one stops.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
@@ -25,25 +27,18 @@ import numpy as np
 from ....checks import Array
 from ....errors import SolverFailed
 from .cone_master import ConeMaster
+from .incumbent import Candidate, Incumbent, Pin
 from .integers import Integers
 from .memory import Memory
 from .mixed_program import MixedProgram
+from .tree import Tree
 
 #: How far, relatively, a solution may leave a cone: without integrality, and with it.
 ROUGH, FINE = 1e-5, 1e-8
 #: Rounds without integrality, and how many may pass with hardly any progress.
 MOST_ROUNDS, PATIENCE, PROGRESS = 150, 6, 1e-6
-#: A gap that is no more than rounding of what the objective adds up.
-ROUNDING = 1e-11
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A solution: its integers, all of it, and what it is worth to minimise."""
-
-    whole: Array
-    x: Array
-    value: float
+#: The tree is given up after so many nodes times columns and rows.
+EFFORT = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +57,6 @@ class Outcome:
     best: Candidate | None
     bound: float
     rounds: int
-
-
-#: The best solution with given integers, or None if there is none.
-Pin = Callable[[Array], Candidate | None]
 
 
 class OuterApproximation:
@@ -94,20 +85,32 @@ class OuterApproximation:
         options: Integers,
         deadline: float,
     ) -> None:
-        self._program, self._pin, self._memory = program, pin, memory
+        self._program, self._memory = program, memory
         self._context, self._options, self._deadline = context, options, deadline
+        self._relaxed = relaxed
+        self._incumbent = Incumbent(program, pin, options.gap)
         # Half of the gap is left for what the polyhedron has too much.
         self._master = ConeMaster(program, relaxed, options.gap / 2)
-        self._best: Candidate | None = None
-        self._tried: set[bytes] = set()
         self._bound = -inf
-        self._cut_at(relaxed)
+
+    @property
+    def _best(self) -> Candidate | None:
+        return self._incumbent.best
 
     def solve(self) -> Outcome:
         """Cut, branch and bound until the gap is closed, or time or rounds are up."""
-        self._remember()
-        status = self._without_integrality()
-        rounds, limit = 0, int(self._options.max_rounds)
+        whole = self._memory.nearest(self._context) if self._options.reuses else None
+        if whole is not None and self._program.cones:
+            self._try(whole)
+        elif whole is not None:
+            self._master.start_from(whole)
+        status, rounds, limit = None, 0, int(self._options.max_rounds)
+        if self._program.cones:
+            status, rounds = self._in_one_tree(), 1
+        if status is None and rounds < limit:
+            self._remember()
+            self._cut_at(self._relaxed)
+            status = self._without_integrality()
         while status is None and rounds < limit:
             rounds += 1
             status = self._round()
@@ -119,8 +122,20 @@ class OuterApproximation:
             self._memory.keep_integers(self._context, self._best.whole)
         return Outcome(status, self._best, self._bound, rounds)
 
+    def _in_one_tree(self) -> str | None:
+        """Search by a tree of our own; None where it does not settle it."""
+        tree = Tree(self._program, self._relaxed, self._incumbent, self._deadline)
+        linear = self._program.linear
+        nodes = EFFORT // (self._program.width + len(linear.bottom))
+        try:
+            status = tree.solve(nodes)
+        except SolverFailed:
+            return None
+        self._bound = max(self._bound, tree.bound)
+        return status
+
     def _remember(self) -> None:
-        """Start from what earlier contexts left behind."""
+        """Start from the cuts that earlier contexts left behind."""
         if not self._options.reuses:
             return
         for cone, directions in self._memory.tangents.items():
@@ -129,11 +144,6 @@ class OuterApproximation:
         for cone, orders in self._memory.orders.items():
             for order in orders:
                 self._master.step(cone, order)
-        whole = self._memory.nearest(self._context)
-        if whole is not None and self._program.cones:
-            self._try(whole)
-        elif whole is not None:
-            self._master.start_from(whole)
 
     def _without_integrality(self) -> str | None:
         """Cut the relaxation; a status if that settles it."""
@@ -167,13 +177,15 @@ class OuterApproximation:
             if self._best is None:
                 return status
             # There is a solution, so cuts have lost digits: it is not called the best.
-            return "optimal" if self._closed() else "out_of_rounds"
+            return (
+                "optimal" if self._incumbent.is_closed(self._bound) else "out_of_rounds"
+            )
         if status == cp.UNBOUNDED:
             raise SolverFailed("The polyhedron around the cones is unbounded.")
         self._bound = max(self._bound, self._master.bound)
         if self._master.has_point:
             self._look(self._master)
-        if self._closed():
+        if self._incumbent.is_closed(self._bound):
             return "optimal"
         if status == "stopped_early":
             return "out_of_time"
@@ -183,8 +195,7 @@ class OuterApproximation:
             return None
         # The polyhedron's solution keeps every cone: there is none better.
         master = self._master
-        if self._best is None or master.value < self._best.value:
-            self._best = Candidate(master.whole, master.x, master.value)
+        self._incumbent.offer(Candidate(master.whole, master.x, master.value))
         return "optimal"
 
     def _separate(self, tolerance: float) -> bool:
@@ -206,21 +217,14 @@ class OuterApproximation:
         """Take the master's solution down; where there are cones, its integers."""
         if self._program.cones:
             self._try(master.whole)
-        elif self._best is None or master.value < self._best.value:
-            self._best = Candidate(master.whole, master.x, master.value)
+        else:
+            self._incumbent.offer(Candidate(master.whole, master.x, master.value))
 
     def _try(self, whole: Array) -> None:
         """Solve for the rest with these integers, and cut the polyhedron there."""
-        mark = whole.tobytes()
-        if mark in self._tried:
-            return
-        self._tried.add(mark)
-        candidate = self._pin(whole)
-        if candidate is None:
-            return
-        self._cut_at(candidate.x, keep=True)
-        if self._best is None or candidate.value < self._best.value:
-            self._best = candidate
+        candidate = self._incumbent.attempt(whole)
+        if candidate is not None:
+            self._cut_at(candidate.x, keep=True)
 
     def _cut_at(self, x: Array, keep: bool = False) -> None:
         """Tangents where a solution touches the cones."""
@@ -234,15 +238,6 @@ class OuterApproximation:
                 self._master.touch(number, direction)
                 if keep and self._options.reuses:
                     self._memory.keep_tangent(number, direction)
-
-    def _closed(self) -> bool:
-        """Whether the bound is near enough to the best solution."""
-        if self._best is None:
-            return False
-        value, bound = self._best.value, self._bound
-        size = self._options.gap * max(abs(value), abs(bound))
-        rounding = ROUNDING * self._program.size(self._best.x)
-        return value - bound <= max(size, rounding)
 
     @property
     def _left(self) -> float:

@@ -21,7 +21,8 @@ from ...judge.set_oracles import Region
 from ...keys import UncertainKey
 from ...model.robust_model import RobustModel
 from ...model.uncertain import Key
-from ..compiled import Compiled, compile_counterpart
+from ..arrays import Compiled
+from ..compiled import compile_counterpart
 from ..slots import FixedSet, SlotSet, slot_set
 from .memory import Memory
 from .task import MixedTask, at_sets

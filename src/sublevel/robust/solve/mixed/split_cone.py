@@ -57,6 +57,45 @@ class SplitCone:
         root = self.steps.least(x[self.steps.columns])
         return float(inside[0]), np.append(inside[1:], root)
 
+    def tangent(self, x: Array) -> tuple[float, float, Array, float]:
+        """By how much a point leaves the cone, and the tangent next to it.
+
+        Returns
+        -------
+        excess : float, at most zero inside
+        norm : float
+        row, lower : the half-space row @ x >= lower contains every solution
+        """
+        inside = self.right - self.matrix @ x
+        first, rest = float(inside[0]), inside[1:]
+        start, steps, root = 0.0, np.zeros(0), 0.0
+        if self.steps is not None:
+            at = x[self.steps.columns]
+            start, steps = self.steps.along(self.steps.order(at))
+            root = max(start + float(steps @ at), 0.0)
+        norm = float(np.sqrt(rest @ rest + root**2))
+        weights = np.append(1.0, -rest / norm if norm > 0 else 0.0 * rest)
+        row = -(weights @ self.matrix)
+        lower = -float(weights @ self.right)
+        if self.steps is not None and norm > 0:
+            row[self.steps.columns] -= root / norm * steps
+            lower += root / norm * start
+        return norm - first, norm, row, lower
+
+
+def cone_unit(cone: SplitCone, x: Array) -> float:
+    """A power of two of about the size of the cone's entries."""
+    first, inner = cone.at(x)
+    inside = np.abs(np.append(inner, first))
+    size = float(inside.max(initial=0.0))
+    if not (np.isfinite(size) and size > 1e-9 * np.abs(cone.right).max(initial=0.0)):
+        size = 0.0
+    if size == 0.0:
+        weights = () if cone.steps is None else np.sqrt(np.abs(cone.steps.weights))
+        numbers = np.abs(np.concatenate([cone.matrix.data, cone.right, weights]))
+        size = float(numbers.max(initial=0.0))
+    return float(np.exp2(np.round(np.log2(size)))) if size > 0 else 1.0
+
 
 def split_cone(matrix: sp.csr_array, right: Array, binary: Indices) -> SplitCone:
     """The cone right - matrix x, split.

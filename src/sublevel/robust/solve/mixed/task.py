@@ -15,13 +15,15 @@ from ....sets import UncertaintySet
 from ...decisions import DecisionArrays, Layout
 from ...judge.set_oracles import FixedOracle
 from ...model.uncertain import Key
+from ..arrays import Compiled
 from ..chunk import ChunkTask
-from ..compiled import Compiled, with_integers
+from ..compiled import with_integers
+from .incumbent import Candidate
 from .integers import Integers
 from .memory import Memory
 from .mixed_program import has_polyhedra, mixed_program
 from .named import solve_by_name
-from .outer import Candidate, Outcome, OuterApproximation
+from .outer import Outcome, OuterApproximation
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,81 @@
+"""Ways to solve the same contexts: a column of the table each.
+
+A method has a name, and from a case makes a function of row numbers that gives the
+objectives there; or None, where it cannot. To add one is to add a line to METHODS.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+import cvxpy as cp
+import numpy as np
+from problems import by_rsome
+
+import sublevel as sl
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A policy, as `compile(**options)` makes it."""
+
+    name: str
+    options: dict = field(default_factory=dict)
+
+    def prepare(self, case):
+        try:
+            policy = case.pose().compile(**self.options)
+        except (sl.errors.InvalidParameter, sl.errors.NotRobustifiable):
+            return None
+        return lambda rows: policy.decide(case.X[rows]).objective
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A live Clarabel, its matrices prepared by hand."""
+
+    name: str = "raw Clarabel"
+
+    def prepare(self, case):
+        return case.raw
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """CVXPY with parameters: what its users do to solve again and again."""
+
+    name: str
+    solver: str
+
+    def prepare(self, case):
+        if case.by_hand is None or self.solver not in cp.installed_solvers():
+            return None
+        return case.resolve(self.solver)
+
+
+@dataclass(frozen=True)
+class ByOther:
+    """Another package, where it is installed and can pose the problem."""
+
+    name: str
+    packages: tuple[str, ...]
+    pose: Callable
+
+    def prepare(self, case):
+        there = all(find_spec(package) is not None for package in self.packages)
+        return self.pose(case) if there else None
+
+
+METHODS = (
+    Raw(),
+    Ours("ours"),
+    Ours("ours, one by one", {"solver": sl.robust.Clarabel()}),
+    Resolved("CVXPY DPP", "CLARABEL"),
+    Resolved("moreau", "MOREAU"),
+    ByOther("RSOME", ("rsome", "ecos"), by_rsome.prepare),
+)
+
+
+def differences(objectives, expected):
+    """Relative to one and the size of the objective."""
+    return np.abs(objectives - expected) / (1 + np.abs(expected))

@@ -1,0 +1,121 @@
+"""Contexts that lie elsewhere: a lazy table in, a lazy table of decisions out.
+
+A worker gets what decides, arrays and the models, once, and then a part of the table at
+a time. So no part of it ever passes through here, memory is bounded by a part on each
+worker, and a part that is lost with its worker is decided again by another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..checks import Array, briefly
+from ..errors import InvalidParameter, MissingExtra
+from ..losses import Loss
+from ..predictions import frame_columns, is_frame
+from .contexts import contexts_to_decide
+from .deciding import decide_chunks
+from .decisions import Decisions
+from .fallback import fall_back
+from .keys import UncertainKey
+from .probes import Probes
+from .solve.chunk import ChunkTask
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerPolicy:
+    """What decides at a worker: arrays and models, nothing of CVXPY's.
+
+    Attributes
+    ----------
+    task : the compiled program
+    keys : the uncertain keys
+    losses : for each key the losses it was compiled for, or None
+    fallback : what is done where there is no decision, or None
+    known : contexts at which the models are sure to predict, or None
+    """
+
+    task: ChunkTask
+    keys: tuple[UncertainKey, ...]
+    losses: tuple[tuple[Loss, ...] | None, ...]
+    fallback: Array | None
+    known: Any
+
+    def __call__(self, part: pd.DataFrame) -> pd.DataFrame:
+        """The decisions at one part of the contexts, as a table."""
+        if not len(part):
+            return self.nothing(part)
+        # The models saw arrays: names of columns would be something else to them.
+        X = part if self.known is None or is_frame(self.known) else part.to_numpy()
+        sets = contexts_to_decide("decide_lazily", self.keys, self.losses, X, None)
+        if self.known is not None:
+            # A part may be all bad, while others are not.
+            sets = replace(sets, hopeful=True)
+        arrays = decide_chunks(self.task, sets, n_jobs=1)
+        return self._table(fall_back(arrays, self.fallback), part)
+
+    def nothing(self, part: pd.DataFrame) -> pd.DataFrame:
+        """A table without rows, which shows the columns."""
+        return self._table(self.task.layout.room(np.zeros(0, dtype=str)), part)
+
+    def _table(self, arrays: Any, part: pd.DataFrame) -> pd.DataFrame:
+        return Decisions(arrays, self.task.layout, None, part.index).to_pandas()
+
+
+def decide_lazily(
+    owner: str,
+    X: dd.DataFrame,
+    task: ChunkTask,
+    keys: Sequence[UncertainKey],
+    losses: tuple[tuple[Loss, ...] | None, ...],
+    fallback: Array | None,
+    probes: Probes | None,
+) -> dd.DataFrame:
+    """Decisions at the rows of a Dask DataFrame, when they are asked for."""
+    try:
+        import dask
+        import dask.dataframe as dd
+    except ImportError as error:
+        raise MissingExtra(
+            f"{owner}(X) needs Dask's DataFrames. Install them with "
+            "`pip install 'sublevel[dask]'`."
+        ) from error
+    if not isinstance(X, dd.DataFrame):
+        raise InvalidParameter(
+            f"{owner}(X) must be a Dask DataFrame, got {briefly(X)}. Say "
+            "dask.dataframe.from_pandas(X, npartitions=...), or decide(X)."
+        )
+    known = None if probes is None else probes.X
+    _require_columns(owner, X, known)
+    bare = tuple(UncertainKey(key.parts, key.nonneg, key.source) for key in keys)
+    policy = WorkerPolicy(task, bare, losses, fallback, known)
+    # One object for all parts: it goes to a worker once.
+    there = dask.delayed(policy, pure=False, traverse=False)
+    return X.map_partitions(_decide_part, there, meta=policy.nothing(X._meta))
+
+
+def _decide_part(part: pd.DataFrame, policy: WorkerPolicy) -> pd.DataFrame:
+    return policy(part)
+
+
+def _require_columns(owner: str, X: dd.DataFrame, known: Any) -> None:
+    """The columns the models were calibrated with, if that is known."""
+    if known is None:
+        return
+    names = tuple(map(str, X.columns))
+    wanted = frame_columns(known)
+    fits = names == wanted if wanted is not None else len(names) == known.shape[1]
+    if not fits:
+        what = list(wanted) if wanted is not None else f"{known.shape[1]} columns"
+        raise InvalidParameter(
+            f"{owner}(X) must have the columns the policy was calibrated with, {what}, "
+            f"got {list(names)}. Say X[[...]] to choose them."
+        )
