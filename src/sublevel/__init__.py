@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LossSet",
+    "MeanCovarianceRegressor",
     "MeanVarianceRegressor",
     "ModelBlocks",
     "Prediction",
@@ -24,6 +25,8 @@ __all__ = [
     "baselines",
     "calibrate_episodes",
     "calibrate_rule",
+    "choose",
+    "choose_weights",
     "cross_calibrate",
     "diagnose",
     "drift",
@@ -48,6 +51,7 @@ __all__ = [
 #: decides without CVXPY, scikit-learn and pandas.
 _HOMES = {
     "LossSet": "loss_set",
+    "MeanCovarianceRegressor": "models",
     "MeanVarianceRegressor": "models",
     "ModelBlocks": "predictions",
     "Prediction": "predictions",
@@ -58,6 +62,8 @@ _HOMES = {
     "affine_rule": "robust",
     "calibrate_episodes": "rules",
     "calibrate_rule": "rules",
+    "choose": "choosing",
+    "choose_weights": "choosing",
     "cross_calibrate": "rules",
     "diagnose": "diagnosis",
     "evaluate": "evaluation",
@@ -82,11 +88,13 @@ if TYPE_CHECKING:
         testing,
         theory,
     )
+    from .choosing.choose import choose
+    from .choosing.weights import choose_weights
     from .diagnosis import diagnose
     from .evaluation import evaluate
     from .folds import split
     from .loss_set import LossSet
-    from .models import MeanVarianceRegressor
+    from .models import MeanCovarianceRegressor, MeanVarianceRegressor
     from .predictions import ModelBlocks, Prediction, QuantilePair, SharedModel
     from .robust import RobustProblem, Uncertain, affine_rule, load_policy
     from .rules.calibrate_episodes import calibrate_episodes

@@ -83,7 +83,7 @@ class ClassicalEllipsoid(FittedSource):
 
     def _loss(self, vectors: Array) -> Loss:
         if self.spread == "diagonal":
-            return Gaussian()
+            return Gaussian(full=False)
         covariance = np.atleast_2d(np.cov(vectors.T))
         remedy = "Use spread='diagonal', drop columns or add rows."
         require_full_rank("ClassicalEllipsoid.fit(Y)", covariance, remedy)

@@ -68,7 +68,7 @@ class TrueMoments(FittedSource):
     array([6.408])
     """
 
-    loss_ = Gaussian()
+    loss_ = Gaussian(full=False)
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from ..errors import InvalidParameter
 from ..guarantees import PAC, Marginal
 from ..loss_set import LossSet
 from ..loss_set.marks import Hashes, count_seen, mark_rows
-from ..losses import Loss, Mahalanobis
+from ..losses import NLL, Gaussian, Loss, Mahalanobis
 from ..predictions import (
     AnyPrediction,
     Prediction,
@@ -121,6 +121,11 @@ def _shaped(prediction: AnyPrediction, loss: Loss, outcomes: Array) -> Array:
     if isinstance(loss, Mahalanobis):
         return np.asarray(residuals @ np.linalg.inv(loss.factor).T)
     scale = prediction.scale if isinstance(prediction, Prediction) else None
+    if isinstance(loss, Gaussian | NLL):
+        full = loss if isinstance(loss, Gaussian) else loss.standard
+        factor = full.factor(prediction)
+        if factor is not None:
+            return np.asarray(np.linalg.solve(factor, residuals[..., None])[..., 0])
     if scale is None:
         return residuals
     # Intervals may have no width at some contexts; there the others' is the unit.

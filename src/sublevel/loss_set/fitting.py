@@ -70,6 +70,7 @@ def train(model: Model, loss: Loss, X: Table, Y: Table) -> Scorer:
         loss = loss.learn(everywhere, vectors)
     if first is not None:
         loss.check(first)
+        loss = loss.settled(first)
     return Scorer(fitted, loss, frame_columns(Y))
 
 

@@ -85,7 +85,8 @@ class Scorer:
         """The sublevel sets at every row of X."""
         prediction, outcomes = self.say(X)
         index = None if type(X) is np.ndarray else index_of(X)
-        return SetBatch(self.loss, prediction, budgets, outcomes, names, index)
+        loss = self.loss.settled(prediction)
+        return SetBatch(loss, prediction, budgets, outcomes, names, index)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,9 @@ Entries = npt.NDArray[np.integer[Any]] | BoolArray
 
 #: Slots with one number a component.
 COMPONENTWISE = ("location", "scale", "reach")
+#: The slot of a factor: the rows of its transpose, above the diagonal, one after
+#: another. A vector: a matrix would have to be read row by row or column by column.
+TRIANGLE = "triangle"
 
 
 class Loss(ABC):
@@ -151,6 +154,23 @@ class Loss(ABC):
         """Whether parameters are left for `learn` to set."""
         return False
 
+    def settled(self, prediction: AnyPrediction) -> Loss:
+        """The loss as it is for predictions like this one; itself for most.
+
+        A loss that takes more than one kind of prediction says here which it is.
+        """
+        del prediction
+        return self
+
+    def example(self, dim: int) -> Prediction | None:
+        """A prediction of the shape that it takes; None where it cannot tell."""
+        return Prediction(np.ones(dim), np.ones(dim))
+
+    def separates(self, prediction: Forecast) -> bool:
+        """Whether it is a sum over components, each of one outcome alone."""
+        del prediction
+        return False
+
     def level_unit(self) -> float:
         """Size of an ordinary loss, where it may have either sign: the unit of the
         levels Policy.calibrate looks at. One for a loss without units.
@@ -248,7 +268,7 @@ class Loss(ABC):
         program serves every context.
         """
         multiplier = cp.Variable(nonneg=True)
-        at = Prediction(slots["location"], slots.get("scale"))
+        at = prediction_in(slots)
         dual = self.excess_conjugate(direction, multiplier, at)
         return Epigraph(slots["budget"] * multiplier + dual.value, dual.constraints)
 
@@ -293,8 +313,7 @@ class Loss(ABC):
         loss = self.narrowed(entries)
         if loss is None or not isinstance(prediction, Prediction):
             return None
-        scale = None if prediction.scale is None else prediction.scale[:, entries]
-        seen = Prediction(prediction.location[:, entries], scale)
+        seen = prediction.on(entries)
         return loss, seen, budget - self.floor(prediction) + loss.floor(seen)
 
     def _one_by_one(
@@ -374,6 +393,31 @@ def location_of(prediction: Forecast) -> Array:
 def scale_of(prediction: Forecast) -> Array | None:
     """The spread of a Prediction that has one."""
     return prediction.scale if isinstance(prediction, Prediction) else None
+
+
+def factor_of(prediction: Forecast) -> Array | None:
+    """The factor of the covariance of a Prediction that has one."""
+    return prediction.factor if isinstance(prediction, Prediction) else None
+
+
+def triangle_of(factor: Array) -> Array:
+    """A lower triangular factor (..., m, m) as the slot that holds it.
+
+    Examples
+    --------
+    >>> triangle_of(np.array([[1.0, 0.0], [2.0, 3.0]]))
+    array([1., 2., 3.])
+    """
+    rows, columns = np.triu_indices(factor.shape[-1])
+    return np.asarray(factor[..., columns, rows], dtype=float)
+
+
+def prediction_in(slots: Slots, prefix: str = "") -> Prediction:
+    """The prediction that slots hold: numbers, or CVXPY parameters."""
+    triangle = slots.get(f"{prefix}{TRIANGLE}")
+    factor = None if triangle is None else cp.vec_to_upper_tri(triangle).T
+    scale = slots.get(f"{prefix}scale")
+    return Prediction(slots[f"{prefix}location"], scale, factor=factor)
 
 
 def as_kind(owner: str, prediction: Forecast, kind: type[Kind]) -> Kind:

@@ -21,8 +21,16 @@ from ..checks import Array, BoolArray, as_vector, briefly
 from ..deferred import cp
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
-from ..predictions import AnyPrediction, JointPrediction, Prediction
-from .base import Forecast, Loss, LossLike, Slots, as_kind, conjugate_bound
+from ..predictions import AnyPrediction, JointPrediction
+from .base import (
+    Forecast,
+    Loss,
+    LossLike,
+    Slots,
+    as_kind,
+    conjugate_bound,
+    prediction_in,
+)
 from .labels import LabelLoss, split_blocks
 from .shared_budget import Block, mix_labels, share_budget
 
@@ -140,10 +148,8 @@ class Combined(Loss):
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
         """One multiplier for all blocks: they share the budget."""
         multiplier = cp.Variable(nonneg=True)
-        parts = tuple(
-            Prediction(slots[f"{k}.location"], slots.get(f"{k}.scale"))
-            for k in range(len(self.losses))
-        )
+        count = range(len(self.losses))
+        parts = tuple(prediction_in(slots, f"{k}.") for k in count)
         duals = [
             loss.excess_conjugate(v, multiplier / w, part)
             for loss, w, part, v in self.blocks(JointPrediction(parts), direction)
@@ -193,6 +199,16 @@ class Combined(Loss):
     def is_open(self) -> bool:
         """Whether weights, or a block's own parameters, are still to be learned."""
         return self.weights is None or any(loss.is_open for loss in self.losses)
+
+    def settled(self, prediction: AnyPrediction) -> Combined:
+        """Each block's loss as it is for its own part."""
+        pairs = zip(self.losses, joint(prediction).parts, strict=True)
+        own = tuple(loss.settled(part) for loss, part in pairs)
+        return self if own == self.losses else type(self)(own, self.weights)
+
+    def example(self, dim: int) -> None:
+        """None: how wide the blocks are, the predictions say."""
+        del dim
 
     def learn(self, prediction: Forecast, outcome: Array) -> Combined:
         """The blocks' own parameters, then weights = mean training losses."""

@@ -27,6 +27,11 @@ class SeparableLoss(WeightedLoss):
     def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss of each component before weighting, shape (..., m)."""
 
+    def separates(self, prediction: Forecast) -> bool:
+        """Yes."""
+        del prediction
+        return True
+
     def components(self, prediction: Forecast, outcome: Array) -> Array:
         """Loss by component, shape (..., m)."""
         penalty = np.asarray(self.penalty(prediction, outcome))

@@ -53,8 +53,7 @@ class Squared(SeparableLoss):
 
     def expression(self, prediction: Forecast, outcome: cp.Expression) -> cp.Expression:
         """Weighted sum of squares."""
-        residual = outcome - location_of(prediction)
-        return cp.sum_squares(cp.multiply(1 / self.spread(prediction), residual))
+        return self.unit_expression(prediction, outcome, 1.0)
 
     def unit_expression(
         self, prediction: Forecast, outcome: cp.Expression, excess: float

@@ -127,11 +127,11 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         """
         turns = self._alternation()
         self._require_dense(X)
-        Y = _outcomes(X, y)
+        Y = outcomes_of(_OWNER, X, y)
         weight = _weights(sample_weight, turns, len(Y))
         folds = partition(self.cv, X, Y, self.random_state)
         validate_data(self, X, skip_check_array=True)
-        rows = Rows(_with_shape(X), weight, folds)
+        rows = Rows(with_shape(X), weight, folds)
         together = self.mean is not None and predicts_many(self.mean)
         blocks = [Y] if together else np.split(Y, Y.shape[1], axis=1)
         self._pairs = [turns.fit(rows, block) for block in blocks]
@@ -152,7 +152,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         std : array of the same shape, only if return_std; always positive
         """
         check_is_fitted(self)
-        _require_table(X)
+        require_table(_OWNER, X)
         validate_data(self, X, reset=False, skip_check_array=True)
         if not return_std:
             return _side_by_side([pair.predict_mean(X) for pair in self._pairs])
@@ -207,15 +207,15 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.n_refits_ = [pair.n_refits for pair in self._pairs]
 
 
-def _outcomes(X: Table, y: Table | None) -> Array:
+def outcomes_of(owner: str, X: Table, y: Table | None) -> Array:
     """Outcomes of shape (n, m)."""
     if y is None:
         raise InvalidParameter(
-            f"{_OWNER}.fit requires y to be passed, but the target y is None."
+            f"{owner}.fit requires y to be passed, but the target y is None."
         )
-    plain = y if issparse(y) else as_numbers(f"{_OWNER}.fit", "y", y)
+    plain = y if issparse(y) else as_numbers(f"{owner}.fit", "y", y)
     values = check_array(plain, dtype=float, ensure_2d=False, input_name="y")
-    require_sized(f"{_OWNER}.fit", "y", values)
+    require_sized(f"{owner}.fit", "y", values)
     check_consistent_length(X, values)
     return np.asarray(values.reshape(len(values), -1))
 
@@ -242,16 +242,17 @@ def _weights(
     return weight
 
 
-def _with_shape(X: Table) -> Any:
+def with_shape(X: Table) -> Any:
     """X as it came, or a list as an array."""
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
-def _require_table(X: Table) -> None:
-    shape = _with_shape(X).shape
+def require_table(owner: str, X: Table) -> None:
+    """X must have rows and columns."""
+    shape = with_shape(X).shape
     if len(shape) == 1:
         raise InvalidParameter(
-            f"{_OWNER}.predict(X) must be of shape (n, p), got {shape}. Reshape "
+            f"{owner}.predict(X) must be of shape (n, p), got {shape}. Reshape "
             "your data: X.reshape(1, -1) for one row, X.reshape(-1, 1) for one column."
         )
 

@@ -18,8 +18,6 @@ from ..predictions import Table, take_rows
 if TYPE_CHECKING:
     import pandas as pd
 
-_OWNER = "MeanVarianceRegressor"
-
 
 class Predictor(Protocol):
     """What predicts numbers from covariates."""
@@ -55,7 +53,13 @@ Splits: TypeAlias = int | Splitter | Iterable[tuple[npt.ArrayLike, npt.ArrayLike
 Folds = list[tuple[Indices, Indices]]
 
 
-def partition(cv: Splits, X: Table, y: Array, random_state: RandomState = 0) -> Folds:
+def partition(
+    cv: Splits,
+    X: Table,
+    y: Array,
+    random_state: RandomState = 0,
+    owner: str = "MeanVarianceRegressor",
+) -> Folds:
     """The folds of `cv`, checked.
 
     Parameters
@@ -71,16 +75,16 @@ def partition(cv: Splits, X: Table, y: Array, random_state: RandomState = 0) -> 
     n = len(y)
     if n < 2:
         raise InvalidParameter(
-            f"{_OWNER}.fit needs 2 rows or more, one to train on and one to hold out, "
+            f"{owner}.fit needs 2 rows or more, one to train on and one to hold out, "
             f"got n_samples = {n}."
         )
     if isinstance(cv, int | np.integer):
         if cv < 2:
-            raise InvalidParameter(f"{_OWNER}(cv=...) must be 2 or more, got {cv}.")
+            raise InvalidParameter(f"{owner}(cv=...) must be 2 or more, got {cv}.")
         cv = KFold(min(int(cv), n), shuffle=True, random_state=random_state)
     splits = check_cv(cv).split(X, y)
     folds = [(_places(train), _places(held)) for train, held in splits]
-    _require_held_out(folds, n)
+    _require_held_out(folds, n, owner)
     return folds
 
 
@@ -90,18 +94,18 @@ def _places(rows: npt.ArrayLike) -> Indices:
     return np.flatnonzero(places) if places.dtype == bool else places
 
 
-def _require_held_out(folds: Folds, n: int) -> None:
+def _require_held_out(folds: Folds, n: int, owner: str) -> None:
     held = np.concatenate([held for _, held in folds])
     distinct = len(np.unique(held))
     if len(held) != n or distinct != n:
         raise InvalidParameter(
-            f"{_OWNER}(cv=...) must hold out each of the {n} rows exactly once, got "
+            f"{owner}(cv=...) must hold out each of the {n} rows exactly once, got "
             f"{len(held)} held-out rows, {distinct} of them distinct. Use KFold or "
             "GroupKFold, or a list of such splits."
         )
     if any(np.isin(held, train).any() for train, held in folds):
         raise InvalidParameter(
-            f"{_OWNER}(cv=...) must not train on the rows it holds out: their "
+            f"{owner}(cv=...) must not train on the rows it holds out: their "
             "residuals would understate the noise."
         )
 

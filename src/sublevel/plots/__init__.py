@@ -5,6 +5,7 @@
 | `plot_set`          | `set_table`         | a set in two dimensions, its prediction |
 | `calibration_curve` | `calibration_table` | nominal level against realised coverage |
 | `budget_curve`      | `budget_table`      | budget against alpha, marginal and PAC  |
+| `plot_choice`       | `sl.choose`         | candidates behind the best of them      |
 | `plot_comparison`   | `comparison_table`  | regret and violations of policies       |
 | `frontier`          | `Policy.frontier`   | what each violation level costs         |
 | `plot_band`         | `Policy.band_`      | what may be promised at each level      |
@@ -18,6 +19,7 @@ Every picture takes `ax=` and returns the Axes it drew on. Matplotlib is importe
 when a picture is drawn.
 """
 
+from .choices import plot_choice
 from .comparison import comparison_table, plot_comparison
 from .explained import plot_explanation, plot_steps
 from .findings import plot_findings
@@ -41,6 +43,7 @@ __all__ = [
     "frontier",
     "over_time_table",
     "plot_band",
+    "plot_choice",
     "plot_comparison",
     "plot_explanation",
     "plot_findings",

@@ -102,7 +102,22 @@ def _side_by_side(parts: list[AnyPrediction]) -> AnyPrediction:
     scales = [part.scale for part in parts]  # type: ignore[union-attr]
     if any(scale is None for scale in scales):
         return Prediction(location)
-    return Prediction(location, np.concatenate(scales, axis=1))
+    scale = np.concatenate(scales, axis=1)
+    return Prediction(location, scale, factor=_block_factor(parts, scale))
+
+
+def _block_factor(parts: Sequence[Any], scale: Array) -> Array | None:
+    """Factors of models side by side, which know nothing of one another's errors."""
+    if all(part.factor is None for part in parts):
+        return None
+    factor = scale[:, :, None] * np.eye(scale.shape[1])
+    start = 0
+    for part in parts:
+        stop = start + part.width
+        if part.factor is not None:
+            factor[:, start:stop, start:stop] = part.factor
+        start = stop
+    return factor
 
 
 def _between(ends: Sequence[Array]) -> Prediction:
@@ -132,7 +147,10 @@ def _labels(model: Any, X: Table) -> AnyPrediction:
 def _with_spread(model: Model) -> Callable[[Table], Any]:
     """The model's way to predict location and spread together."""
     inner = chosen_by(model)
-    if "return_std" in inspect.signature(last_step(inner).predict).parameters:
+    taken = inspect.signature(last_step(inner).predict).parameters
+    if "return_factor" in taken:
+        return lambda X: inner.predict(X, return_factor=True)
+    if "return_std" in taken:
         return lambda X: inner.predict(X, return_std=True)
     raise InvalidParameter(
         f"This loss needs a predicted spread, and {name_of(model)} has no "
@@ -201,7 +219,7 @@ def _ends(given: object, model: Model, X: Table) -> Prediction:
 
 
 def _pair(given: object, model: Model, X: Table) -> Prediction:
-    """A location and a spread."""
+    """A location and a spread, or a factor of the covariance."""
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise InvalidParameter(
             f"{name_of(model)} must give a pair (location, scale), got "
@@ -210,6 +228,8 @@ def _pair(given: object, model: Model, X: Table) -> Prediction:
     rows = count_rows(X)
     location, scale = (_columns(part, model, X) for part in given)
     _check_array(location, rows, model, "predictions")
+    if scale.ndim == 3:
+        return _with_factor(location, scale, model)
     _check_array(scale, rows, model, "spreads")
     if scale.shape != location.shape:
         raise InvalidParameter(
@@ -218,6 +238,14 @@ def _pair(given: object, model: Model, X: Table) -> Prediction:
         )
     _check_spread(scale, model)
     return Prediction(location, scale)
+
+
+def _with_factor(location: Array, factor: Array, model: Model) -> Prediction:
+    """A prediction whose factor may be refused in the name of its model."""
+    try:
+        return Prediction(location, factor=factor)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{name_of(model)}: {error}") from error
 
 
 def _numbers(values: Table, model: Model, X: Table) -> Array:

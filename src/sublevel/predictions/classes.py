@@ -154,10 +154,13 @@ def stack(pieces: Sequence[Any]) -> AnyPrediction:
     if isinstance(first, LabelPrediction):
         rows = zip(*(piece.values for piece in pieces), strict=True)
         return _like(first, [np.concatenate(blocks) for blocks in rows])
-    scale = None
+    scale = factor = None
     if first.scale is not None:
         scale = np.concatenate([piece.scale for piece in pieces])
-    return Prediction(np.concatenate([piece.location for piece in pieces]), scale)
+    if first.factor is not None:
+        factor = np.concatenate([piece.factor for piece in pieces])
+    location = np.concatenate([piece.location for piece in pieces])
+    return Prediction(location, scale, factor=factor)
 
 
 def _widen(piece: AnyPrediction, pairs: list[tuple[Block, Block]]) -> AnyPrediction:

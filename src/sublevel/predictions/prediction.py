@@ -30,7 +30,11 @@ class Prediction:
         Point prediction, in the units of the outcome.
     scale : array of the same shape, or None
         Predicted standard deviation, in the units of the outcome; of an interval
-        (`Prediction.between`) its half-width.
+        (`Prediction.between`) its half-width. With a factor, by default its row norms.
+    factor : array of shape (m, k) or (n, m, k) with k >= m, or None
+        What the predicted covariance is made of, factor @ factor.T, in the units of
+        the outcome: any square root of it, or loadings beside a diagonal, k = m + rank.
+        It is kept as the lower triangular one of shape (m, m), diagonal positive.
 
     Attributes
     ----------
@@ -42,10 +46,15 @@ class Prediction:
     >>> batch = Prediction(np.zeros((3, 2)))
     >>> len(batch), batch.width, batch[0].location
     (3, 2, array([0., 0.]))
+    >>> turned = Prediction(np.zeros(2), factor=[[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]])
+    >>> (turned.factor @ turned.factor.T).round(6), turned.scale.round(3)
+    (array([[5., 4.],
+           [4., 5.]]), array([2.236, 2.236]))
     """
 
     location: Any
     scale: Any = None
+    factor: Any = field(default=None, kw_only=True)
     width: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -56,6 +65,8 @@ class Prediction:
                 continue
             if name == "location" or value is not None:
                 vars(self)[name] = _table("Prediction", name, value)
+        if self.factor is not None:
+            self._read_factor()
         if self.scale is not None and self.scale.shape != self.location.shape:
             raise InvalidParameter(
                 f"Prediction(scale=...) must be of shape {self.location.shape}, like "
@@ -96,7 +107,37 @@ class Prediction:
 
     def __getitem__(self, rows: Rows) -> Prediction:
         scale = None if self.scale is None else self.scale[rows]
-        return Prediction(self.location[rows], scale)
+        factor = None if self.factor is None else self.factor[rows]
+        return Prediction(self.location[rows], scale, factor=factor)
+
+    def on(self, entries: npt.NDArray[Any]) -> Prediction:
+        """What is predicted of some components alone: numbers or flags of them.
+
+        Examples
+        --------
+        >>> both = Prediction(np.zeros(2), factor=[[1.0, 0.0], [3.0, 4.0]])
+        >>> both.on(np.array([1])).factor
+        array([[5.]])
+        """
+        scale = None if self.scale is None else self.scale[..., entries]
+        factor = None if self.factor is None else self.factor[..., entries, :]
+        return Prediction(self.location[..., entries], scale, factor=factor)
+
+    def _read_factor(self) -> None:
+        """The factor as the lower triangular one, and the scale that it says."""
+        if is_expression(self.factor):
+            return
+        factor = as_numbers("Prediction", "factor", self.factor)
+        shape = self.location.shape
+        if factor.shape[:-1] != shape or factor.shape[-1] < shape[-1]:
+            raise InvalidParameter(
+                f"Prediction(factor=...) must be of shape {(*shape, 'k')} with k at "
+                f"least {shape[-1]}, so that factor @ factor.T is the covariance, got "
+                f"shape {factor.shape}. A diagonal is scale=."
+            )
+        vars(self)["factor"] = _lower(factor)
+        if self.scale is None:
+            vars(self)["scale"] = np.linalg.norm(self.factor, axis=-1)
 
     @property
     def point(self) -> Array:
@@ -198,6 +239,32 @@ class JointPrediction:
 
 
 AnyPrediction = Prediction | LabelPrediction | JointPrediction
+
+
+def _lower(factor: Array) -> Array:
+    """The lower triangular factor of factor @ factor.T with a positive diagonal.
+
+    By QR, which never squares: a covariance of large and small parts keeps both.
+    """
+    width = factor.shape[-2]
+    place = np.arange(width)
+    if factor.shape[-1] > width or np.triu(factor, 1).any():
+        finite = np.isfinite(factor).all(axis=(-2, -1), keepdims=True)
+        upper: Any
+        upper = np.linalg.qr(np.where(finite, factor, 0.0).swapaxes(-1, -2), "r")
+        factor = np.where(finite, upper.swapaxes(-1, -2), np.nan)
+    signs = np.where(factor[..., place, place] < 0, -1.0, 1.0)
+    if (signs < 0).any():
+        factor = factor * signs[..., None, :]
+    size = np.abs(factor).max(axis=-1, initial=0.0)
+    diagonal = factor[..., place, place]
+    # What rounding leaves of a component that the others explain is not a spread.
+    if not (diagonal > 1e-12 * size).all() or not np.isfinite(factor).all():
+        raise InvalidParameter(
+            "Prediction(factor=...) must be finite and of full rank, got one whose "
+            "covariance has no inverse. Add a small multiple of the identity to it."
+        )
+    return np.asarray(factor)
 
 
 def _table(owner: str, name: str, value: object) -> Any:

@@ -241,14 +241,16 @@ def require_compiled(key: UncertainKey, losses: tuple[Loss, ...], batch: Batch) 
     """
     if not losses:
         return
-    width, own = batch.parts[0].prediction.width, []
+    width = batch.parts[0].prediction.width
     if width != key.size:
         raise InvalidParameter(
             f"The sets for {key.name!r} must have dimension {key.size}, got {width}."
         )
-    for part in batch.parts:
-        own.append(part.loss)
-    if tuple(own) != losses:
+    pairs = list(zip(losses, batch.parts, strict=False))
+    same = len(losses) == len(batch.parts) and all(
+        loss.settled(part.prediction) == part.loss for loss, part in pairs
+    )
+    if not same:
         raise InvalidParameter(
             f"The LossSet for {key.name!r} was fitted again after the policy was "
             "compiled. Compile the problem again."
@@ -296,7 +298,8 @@ def predicted_sets(
     losses[0].check(prediction)
     outcomes = Outcomes((Numbers(prediction.width),))
     budgets = np.full(len(prediction), float(budget))
-    return SetBatch(losses[0], prediction, budgets, outcomes, ())
+    loss = losses[0].settled(prediction)
+    return SetBatch(loss, prediction, budgets, outcomes, ())
 
 
 def _check_numbers(prediction: Prediction, need: Needs) -> None:

@@ -244,4 +244,6 @@ def _narrow(prediction: AnyPrediction) -> AnyPrediction:
     if not isinstance(prediction, Prediction):
         return prediction
     ones = np.ones(prediction.location.shape)
+    if prediction.factor is not None:
+        return Prediction(ones, factor=1e-3 * ones[..., None] * np.eye(ones.shape[-1]))
     return Prediction(ones, None if prediction.scale is None else 1e-3 * ones)

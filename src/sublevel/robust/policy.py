@@ -164,6 +164,7 @@ class Policy:
         self._fallback: Array | None = None
         self._riding: Probes | None = None
         self._seen: Any = None
+        self._chosen_by: tuple[tuple[int, Hashes | None], ...] = ()
 
     @property
     def one_by_one(self) -> str | None:
@@ -580,6 +581,7 @@ class Policy:
     ) -> PolicyPoints:
         """The policy before any calibration, at contexts with their outcomes."""
         keys = self.problem.keys
+        self._refuse_chosen_on(keys, X, Y, owner)
         # Level 1 is a budget of 1 where there is only one set to calibrate.
         alone = len(keys) == 1 and keys[0].predicted is not None
         units = (1.0,) if alone else level_units(keys)
@@ -596,6 +598,34 @@ class Policy:
                 require_compiled(key, losses, batch)
         wave = WAVE if self._engine.one_by_one is None else 1
         return PolicyPoints(self, labelled, units, fallback, n_jobs, wave, progress, X)
+
+    def chosen_on(self, X: Table, Y: Outcome) -> Policy:
+        """The same policy, which refuses to be calibrated on the rows it was chosen by.
+
+        `sl.choose` returns its winner so. Say it yourself where you chose by hand.
+
+        Parameters
+        ----------
+        X, Y : contexts and outcomes by which this policy was preferred to others
+        """
+        chosen = copy.copy(self)
+        marks = fold_marks(self.problem.keys, X, Y, "Policy.chosen_on")
+        chosen._chosen_by = (*self._chosen_by, *enumerate(marks))
+        return chosen
+
+    def _refuse_chosen_on(
+        self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str
+    ) -> None:
+        """A rule that was chosen by these rows looks better on them than it is."""
+        for number, marks in self._chosen_by:
+            given = outcomes_of_key(Y, keys[number], keys, owner)
+            seen = count_seen(marks, X, given)
+            if seen is not None and seen[0]:
+                raise InvalidParameter(
+                    f"{owner}(X, Y) must use other rows than the policy was chosen by, "
+                    f"got {seen[0]} of {seen[1]} of them: what is promised would be "
+                    "too rosy. Hold some rows back, or say sl.choose(..., delta=0.05)."
+                )
 
     def _refuse_same_fold(
         self, keys: tuple[UncertainKey, ...], X: Table, Y: Outcome, owner: str
@@ -962,7 +992,7 @@ class Policy:
         have now.
         """
         sets = ContextSets(self._keys, self._losses, None)
-        task = self._engine.task(self._keys, sets.first)
+        task = self._engine.task(self._keys, sets.first, guess=True)
         if task is None:
             raise InvalidParameter(
                 f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "

@@ -192,8 +192,9 @@ def numbers_of(batch: Batch) -> list[Array]:
             if isinstance(block, LabelPrediction):
                 numbers += [np.asarray(values, dtype=float) for values in block.values]
             elif not isinstance(block, JointPrediction):
-                every = (block.location, block.scale)
-                numbers += [np.asarray(b, dtype=float) for b in every if b is not None]
+                every = (block.location, block.scale, block.factor)
+                rows = [np.asarray(b, dtype=float) for b in every if b is not None]
+                numbers += [values.reshape(len(values), -1) for values in rows]
     return numbers
 
 

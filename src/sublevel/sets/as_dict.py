@@ -105,7 +105,9 @@ def prediction_to_dict(prediction: AnyPrediction) -> dict[str, Any]:
     --------
     >>> import numpy as np
     >>> prediction_to_dict(Prediction(np.array([1.0, 2.0])))
-    {'version': 1, 'kind': 'Prediction', 'location': [1.0, 2.0], 'scale': None}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'version': 1, 'kind': 'Prediction', 'location': [1.0, 2.0], 'scale': None,
+     'factor': None}
     """
     return _write(prediction)
 
@@ -173,10 +175,10 @@ def _kinds() -> dict[str, Kind]:
     }
 
 
-def _numbers(location: object, scale: object) -> Prediction:
+def _numbers(location: object, scale: object, factor: object = None) -> Prediction:
     center = _array("Prediction", "location", location)
     spread = None if scale is None else _array("Prediction", "scale", scale)
-    return Prediction(center, spread)
+    return Prediction(center, spread, factor=factor)
 
 
 def _labels(probabilities: Blocks, margins: Blocks) -> LabelPrediction:
@@ -246,8 +248,11 @@ def require_bounded(owner: str, written: object) -> None:
 
 NUMBERS = {"inf": inf, "-inf": -inf, "nan": nan}
 
+#: Fields that files of version 0.1.0 do not have; then they are as by default.
+LATER = frozenset({"factor", "full", "share"})
+
 #: Fields that hold names; everywhere else a string or a boolean is a mistake.
-NAMED = frozenset({"classes"})
+NAMED = frozenset({"classes", "full"})
 
 
 @dataclass(frozen=True)
@@ -351,7 +356,7 @@ def record(written: dict[str, Any], kinds: Mapping[str, Kind], where: str) -> An
             f"{where}['kind'] must be one of {sorted(kinds)}, got {briefly(name)}."
         )
     wanted = kinds[name].names()
-    missing = [part for part in wanted if part not in written]
+    missing = [part for part in wanted if part not in written and part not in LATER]
     extra = [part for part in written if part not in (*wanted, "kind")]
     if missing or extra:
         wrong = f"no {missing[0]!r}" if missing else f"{extra[0]!r}"
@@ -361,6 +366,7 @@ def record(written: dict[str, Any], kinds: Mapping[str, Kind], where: str) -> An
     values = {
         part: from_plain(written[part], kinds, f"{where}[{part!r}]", part in NAMED)
         for part in wanted
+        if part in written
     }
     try:
         return kinds[name].build(values)

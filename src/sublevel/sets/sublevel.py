@@ -73,9 +73,10 @@ class Sublevel(UncertaintySet):
             )
         as_vector(OWNER, "budget", self.budget, 1, finite=False)
         loss = get_loss(self.loss)
-        object.__setattr__(self, "loss", loss)
+        prediction = one_context(loss, self.prediction)
+        object.__setattr__(self, "loss", loss.settled(prediction))
         object.__setattr__(self, "budget", float(self.budget))
-        object.__setattr__(self, "prediction", one_context(loss, self.prediction))
+        object.__setattr__(self, "prediction", prediction)
 
     @property
     def dim(self) -> int:
@@ -321,7 +322,7 @@ def _numbers(loss: Loss, prediction: Forecast) -> Prediction:
             f"Sublevel(prediction=...) must have a positive spread for "
             f"{type(loss).__name__}, got {scale}. Say Prediction(location, scale)."
         )
-    return Prediction(location, scale)
+    return Prediction(location, scale, factor=prediction.factor)
 
 
 def _labels(loss: Loss, prediction: Forecast) -> LabelPrediction:

@@ -254,7 +254,8 @@ def _repeat(prediction: AnyPrediction) -> AnyPrediction:
         margins = prediction.probabilities is None
         return LabelPrediction(None, twice) if margins else LabelPrediction(twice)
     scale = None if prediction.scale is None else np.stack([prediction.scale] * 2)
-    return Prediction(np.stack([prediction.location] * 2), scale)
+    factor = None if prediction.factor is None else np.stack([prediction.factor] * 2)
+    return Prediction(np.stack([prediction.location] * 2), scale, factor=factor)
 
 
 def _least(value: cp.Expression, constraints: list[cp.Constraint]) -> float:

@@ -1,4 +1,4 @@
-"""MeanVarianceRegressor is a scikit-learn citizen: it passes every check."""
+"""Regressors of spreads are scikit-learn citizens: they pass every check."""
 
 from sklearn.linear_model import GammaRegressor, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -17,6 +17,7 @@ def beside_the_tags(estimator):
     [
         sl.MeanVarianceRegressor(),
         sl.MeanVarianceRegressor(Ridge(), GammaRegressor()),
+        sl.MeanCovarianceRegressor(Ridge(), Ridge()),
     ],
     expected_failed_checks=beside_the_tags,
 )

@@ -18,6 +18,7 @@ from ...checks import Array
 from ...conic.program import fill
 from ...loss_set.batch import Batch, SetBatch, UnionBatch
 from ...losses import Loss
+from ...losses.base import TRIANGLE
 from ...predictions import AnyPrediction, JointPrediction, Numbers, Outcomes, Prediction
 from ...sets import UncertaintySet
 from ..judge.tape import Leaves
@@ -140,11 +141,18 @@ def made_up(
         )
         if sum(widths) != dim:
             return None
-        blocks = [_prediction(rng, width) for width in widths]
+        # Of one block, or numbered ones.
+        many = () if isinstance(loss.needs, str) else range(len(widths))
+        names = [f"{number}.{k}.{j}." for j in many] or [f"{number}.{k}."]
+        turned = [name + TRIANGLE in task.compiled.program.slots for name in names]
+        blocks = [
+            _prediction(rng, *shape) for shape in zip(widths, turned, strict=True)
+        ]
         prediction: AnyPrediction = (
             blocks[0] if isinstance(loss.needs, str) else JointPrediction(tuple(blocks))
         )
         outcomes = Outcomes((Numbers(dim),))
+        loss = loss.settled(prediction)
         parts.append(SetBatch(loss, prediction, np.full(CONTEXTS, level), outcomes, ()))
     return parts[0] if len(parts) == 1 else UnionBatch(tuple(parts))
 
@@ -165,8 +173,11 @@ def _widths(task: ChunkTask, number: int, part: int, loss: Loss) -> list[int]:
     return [slots[n].stop - slots[n].start for n in names if n in slots]
 
 
-def _prediction(rng: np.random.Generator, width: int) -> Prediction:
-    return Prediction(_positive(rng, CONTEXTS, width), _positive(rng, CONTEXTS, width))
+def _prediction(rng: np.random.Generator, width: int, turned: bool) -> Prediction:
+    location, scale = _positive(rng, CONTEXTS, width), _positive(rng, CONTEXTS, width)
+    if not turned:
+        return Prediction(location, scale)
+    return Prediction(location, factor=np.tril(scale[:, :, None] + scale[:, None, :]))
 
 
 def _positive(rng: np.random.Generator, n: int, width: int) -> Array:

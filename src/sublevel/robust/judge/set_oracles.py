@@ -20,7 +20,6 @@ from ...conic.program import Indices, Rows
 from ...errors import Unbounded
 from ...loss_set.batch import Batch, SetBatch
 from ...losses import LabelLoss
-from ...losses.separable import SeparableLoss
 from ...predictions import Numbers, Outcomes
 from ...sets import Box, Finite, LabelSet, Mixed, UncertaintySet, Union
 from ...sets.members import is_empty
@@ -291,7 +290,7 @@ class BatchOracle:
         """Whether no outcome of each set has the right signs, shape (n,)."""
         parts = self.batch.parts
         far = np.all([self._far(part) for part in parts], axis=0)
-        if not all(isinstance(part.loss, SeparableLoss) for part in parts):
+        if not all(part.loss.separates(part.prediction) for part in parts):
             # What costs least is known by component only where the loss is.
             with _ONE_AT_A_TIME:
                 for i in np.flatnonzero(far).tolist():

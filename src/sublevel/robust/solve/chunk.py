@@ -18,7 +18,7 @@ from ..decisions import DecisionArrays, Layout
 from ..judge.ruler import Judgement
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
 from .arrays import Compiled
-from .slot_values import end_values, slot_values
+from .slot_values import end_values, require_filled, slot_values
 
 _LOG = logging.getLogger(__name__)
 
@@ -83,6 +83,7 @@ class ChunkTask:
                     if compiled.has_ends:
                         slots = compiled.program.slots
                         contexts |= end_values(number, parts, signs, slots)
+                    require_filled(number, compiled.program.slots, contexts)
             for name in contexts.keys() - compiled.program.slots:
                 del contexts[name]
             data = fill(compiled.program, self.slots, contexts, len(at))

@@ -27,7 +27,7 @@ from ...errors import (
     Unbounded,
 )
 from ...loss_set.batch import Batch
-from ...predictions import AnyPrediction
+from ...predictions import AnyPrediction, Prediction
 from ...sets import UncertaintySet
 from ..decisions import DecisionArrays, Layout, named
 from ..judge.build import frame_of, ruler_of
@@ -154,6 +154,14 @@ class Engine:
             e is not None or k.losses is None
             for e, k in zip(examples, keys, strict=True)
         )
+        #: Losses that take several kinds of prediction are compiled for one of them,
+        #: until the first predictions are there.
+        self._open = any(
+            loss.settled(shape) != loss
+            for key, shape in zip(keys, examples, strict=True)
+            for loss in key.losses or ()
+            if shape is not None
+        )
         if self.one_by_one is None and sure:
             self._compile(keys, examples)
 
@@ -161,11 +169,18 @@ class Engine:
         self,
         keys: tuple[UncertainKey, ...],
         first: Callable[[], Sequence[Batch | None]],
+        guess: bool = False,
     ) -> ChunkTask | None:
         """What decides chunks; None where contexts must be decided one by one.
 
-        `first` gives the batches of some contexts, to see how wide predictions are.
+        Parameters
+        ----------
+        first : gives the batches of some contexts, to see how wide predictions are, and
+            of which kind
+        guess : whether the kind that is most usual will do, where none has been seen
         """
+        if self._open and not guess:
+            self._see(keys, first())
         if self._task is not None:
             return self._task
         if self.one_by_one is not None:
@@ -185,6 +200,18 @@ class Engine:
     def choice(self) -> Choice | None:
         """What solves chunks, and why; None before there is a compiled program."""
         return None if self._compiled is None else self._choice(self._compiled[1])
+
+    def _see(
+        self, keys: tuple[UncertainKey, ...], batches: Sequence[Batch | None]
+    ) -> None:
+        """Compile for the kind of prediction that models make, if it was another."""
+        if not batches or self.one_by_one is not None:
+            return
+        self._open = False
+        seen = [None if b is None else example_of(b.parts[0]) for b in batches]
+        if self._compiled is not None and any(map(_turns, seen)):
+            self._task = None
+            self._compile(keys, seen)
 
     def decide_one(
         self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
@@ -410,6 +437,10 @@ def _sets(
         for key, region in zip(keys, regions, strict=True)
     }
     return with_lifted(sets, prepared.model.rows)
+
+
+def _turns(shape: AnyPrediction | None) -> bool:
+    return isinstance(shape, Prediction) and shape.factor is not None
 
 
 def _value_of(key: UncertainKey) -> UncertaintySet:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
+from ...errors import InvalidParameter
 from ...loss_set.batch import SetBatch
 from ..model.set_shape import SIDES
 
@@ -35,6 +36,22 @@ def slot_values(number: int, parts: Sequence[SetBatch]) -> dict[str, Array]:
                 value, (len(batch.budgets), -1)
             )
     return values
+
+
+def require_filled(number: int, slots: Iterable[str], values: Container[str]) -> None:
+    """Refuse sets of a key that leave a slot open: they would be taken for points.
+
+    Examples
+    --------
+    >>> require_filled(0, ["0.0.reach", "1.0.reach", "ordinary.0"], {"0.0.reach"})
+    """
+    for name in slots:
+        if name not in values and name.startswith(f"{number}."):
+            raise InvalidParameter(
+                f"The predictions must be of the kind the policy was compiled for, got "
+                f"none that says {name.rpartition('.')[2]!r}. A model must predict a "
+                "spread at every context, or a covariance at every context."
+            )
 
 
 def end_values(

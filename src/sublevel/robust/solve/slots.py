@@ -102,10 +102,9 @@ def slot_set(
 
 
 def example(losses: tuple[Loss, ...], dim: int) -> Prediction | None:
-    """A prediction of the right shape, where the loss alone tells the shape."""
-    if any(not isinstance(loss.needs, str) for loss in losses):
-        return None
-    return Prediction(np.ones(dim), np.ones(dim))
+    """A prediction of the right shape, where the losses alone tell the shape."""
+    examples = [loss.example(dim) for loss in losses]
+    return None if any(shape is None for shape in examples) else examples[0]
 
 
 def example_of(batch: SetBatch) -> AnyPrediction:
@@ -117,4 +116,6 @@ def example_of(batch: SetBatch) -> AnyPrediction:
 
 
 def _ones(prediction: AnyPrediction) -> Prediction:
-    return Prediction(np.ones(prediction.width), np.ones(prediction.width))
+    ones = np.ones(prediction.width)
+    turned = isinstance(prediction, Prediction) and prediction.factor is not None
+    return Prediction(ones, ones, factor=np.eye(len(ones)) if turned else None)

@@ -21,7 +21,7 @@ from ...conic.program import Indices
 from ...epigraph import Epigraph
 from ...errors import NotRobustifiable, Unbounded
 from ...losses import Loss
-from ...losses.base import COMPONENTWISE, Slots
+from ...losses.base import COMPONENTWISE, TRIANGLE, Slots
 from ...sets import (
     AffineImage,
     Box,
@@ -86,6 +86,9 @@ def slots_bound(
 ) -> Epigraph:
     """The same for a loss, from the numbers (or parameters) of a context."""
     narrow = loss if len(entries) == dim else loss.narrowed(entries)
+    if TRIANGLE in slots and len(entries) < dim:
+        # The factor of some components is not made of some entries of the whole one.
+        narrow = None
     if narrow is None:
         direction = spread_out(direction, entries, dim)
     elif len(entries) < dim:

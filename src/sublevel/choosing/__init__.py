@@ -1,0 +1,7 @@
+"""Which of several shapes is best for a decision, told on data of their own."""
+
+from .choice import Choice
+from .choose import choose
+from .weights import WeightChoice, choose_weights
+
+__all__ = ["Choice", "WeightChoice", "choose", "choose_weights"]

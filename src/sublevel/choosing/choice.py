@@ -1,0 +1,162 @@
+"""What candidates came to, and the one that was chosen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..checks import Array
+from ..evaluation import Evaluation
+from ..intervals import t_interval
+from ..tables import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: What candidates can be compared by.
+CRITERIA = ("certified", "realised")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    """Candidates on the same contexts, and the best of them.
+
+    Attributes
+    ----------
+    best : name of the candidate that was chosen
+    policy : the candidate itself: not calibrated, to be calibrated on other rows; or,
+        where `delta` says so, calibrated and certified
+    evaluations : dict from names to Evaluation values, out of fold
+    alpha : float, the violation level they were calibrated to
+    by : "certified" or "realised"
+    sense : 1.0 where costs are minimised, -1.0 where rewards are maximised
+    delta : float or None
+        Where all candidates were certified together, the confidence deficit they share.
+    """
+
+    best: str
+    policy: Any
+    evaluations: dict[str, Evaluation]
+    alpha: float
+    by: str
+    sense: float
+    delta: float | None = None
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a candidate, the best first.
+
+        `certified` and `realised` are means over the contexts decided, `score` is what
+        was compared: the mean over all contexts, where one without a decision counts
+        as the worst that any candidate had anywhere. `behind` is how much worse than
+        the best, `low` to `high` its 95 % interval, context by context.
+        """
+        import pandas as pd
+
+        scores = self.scores()
+        rows = {}
+        for name in sorted(scores, key=lambda each: self.sense * scores[each]):
+            sums = self.evaluations[name].to_pandas()
+            gaps = self._behind(name)
+            low, high = (0.0, 0.0) if name == self.best else t_interval(gaps, 0.95)
+            rows[name] = {
+                "certified": sums["certified"],
+                "realised": sums["realised"],
+                "violation": sums["violation"],
+                "decided": self.evaluations[name].share_decided,
+                "score": scores[name],
+                "behind": float(gaps.mean()),
+                "low": low,
+                "high": high,
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("candidate")
+
+    def scores(self) -> dict[str, float]:
+        """What was compared, by name."""
+        columns = costs_of(self.evaluations, self.by, self.sense)
+        return {name: self.sense * float(c.mean()) for name, c in columns.items()}
+
+    @property
+    def sentence(self) -> str:
+        """The choice in words."""
+        table = self.to_pandas()
+        count = len(table)
+        start = f"{self.best!r} is the only candidate"
+        if count > 1:
+            second = table.iloc[1]
+            clear = "clearly" if second["low"] > 0 else "within the noise"
+            start = (
+                f"{self.best!r} is the best of {count} by {self.by} objective at alpha "
+                f"{self.alpha:g}: {table['score'].iloc[0]:.4g}, and "
+                f"{second['score']:.4g} for {table.index[1]!r} ({clear})"
+            )
+        if self.delta is None:
+            return f"{start}. Calibrate it on other rows: the choice is then free."
+        return (
+            f"{start}. All {count} were certified together with confidence "
+            f"{1 - self.delta:g}, so that it may be used as it is."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The choice and its table as plain data, for JSON."""
+        rows = self.to_pandas().to_dict(orient="index")
+        plain = {
+            str(name): {
+                key: float(v) if np.isfinite(v) else None for key, v in row.items()
+            }
+            for name, row in rows.items()
+        }
+        return {
+            "best": self.best,
+            "alpha": self.alpha,
+            "by": self.by,
+            "delta": self.delta,
+            "sentence": self.sentence,
+            "candidates": plain,
+        }
+
+    def to_json(self) -> str:
+        """The same as a string."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """How far each candidate is behind the best, with intervals."""
+        from ..plots import plot_choice
+
+        return plot_choice(self, ax=ax)
+
+    def __repr__(self) -> str:
+        table = self.to_pandas().to_string(float_format="{:.4g}".format)
+        return f"Choice: {self.sentence}\n{table}"
+
+    def _repr_html_(self) -> str:
+        each = [(name, f"{e}") for name, e in self.evaluations.items()]
+        return html_table(f"Choice: {self.sentence}", each)
+
+    def _behind(self, name: str) -> Array:
+        """Excess cost over the best, context by context."""
+        columns = costs_of(self.evaluations, self.by, self.sense)
+        return columns[name] - columns[self.best]
+
+
+def costs_of(
+    evaluations: dict[str, Evaluation], by: str, sense: float
+) -> dict[str, Array]:
+    """Costs to be made small, shape (n,) each: worst of all where nothing was decided.
+
+    Whoever leaves hard contexts undecided would look cheap otherwise.
+    """
+    columns = {
+        name: sense * (each.certified if by == "certified" else each.realised)
+        for name, each in evaluations.items()
+    }
+    every = np.concatenate(list(columns.values()))
+    finite = every[np.isfinite(every)]
+    worst = float(finite.max()) if finite.size else np.inf
+    return {
+        name: np.where(np.isfinite(costs), costs, worst)
+        for name, costs in columns.items()
+    }

@@ -1,0 +1,267 @@
+"""Candidates compared by what their decisions cost once each keeps the same promise.
+
+A shape is only as good as what it certifies after calibration, so that is what is
+compared: part of the rows calibrate, the rest tell cost, and then the other way round.
+Any rule of choice is free if the winner is calibrated on other rows: a score that was
+chosen on data of its own is as fixed as any (Papadopoulos et al. 2002; Yang &
+Kuchibhotla 2024). On the calibration rows themselves the choice among K costs
+confidence: each candidate is certified with delta / K (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast, runtime_checkable
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import KFold
+
+from ..checks import Array, is_whole, require_level
+from ..errors import InfiniteBudget, InvalidParameter
+from ..evaluation import Evaluation
+from ..evaluation.comparison import Outcome
+from ..guarantees import PAC, Calibration, Guarantee, Marginal, OrderStatistic
+from ..guarantees import get as get_guarantee
+from ..predictions import Table, can, count_rows, take_rows
+from .choice import CRITERIA, Choice, costs_of
+
+_OWNER = "choose"
+
+
+class Candidate(Protocol):
+    """What can be chosen: it calibrates itself, and is evaluated."""
+
+    def calibrate(self, X: Any, Y: Any, alpha: float, /, **more: Any) -> Any: ...
+    def evaluate(self, X: Any, Y: Any, /, n_jobs: int | None = None) -> Evaluation: ...
+
+
+@runtime_checkable
+class RemembersChoice(Protocol):
+    """A candidate that refuses to be calibrated on the rows it was chosen by."""
+
+    def chosen_on(self, X: Any, Y: Any, /) -> Any: ...
+
+
+def choose(
+    policies: Mapping[str, Candidate],
+    X: Table,
+    Y: Outcome,
+    alpha: float = 0.1,
+    *,
+    by: str = "certified",
+    guarantee: str | Guarantee = "marginal",
+    delta: float | None = None,
+    folds: int = 5,
+    n_jobs: int | None = None,
+) -> Choice:
+    """The policy that costs least among those that keep the same promise.
+
+    Candidates may differ in anything: the loss, the model, the weights of components
+    or of constraints, one LossSet for all constraints or one for each.
+
+    Parameters
+    ----------
+    policies : dict from names to policies, all of one objective
+        As `RobustProblem.compile` returns them. They are left as they are.
+    X, Y : contexts and outcomes that trained no candidate
+        Without `delta` they must not calibrate the winner either; its `calibrate`
+        refuses them.
+    alpha : float in (0, 1), the violation level to compare at
+    by : "certified" (what is promised) or "realised" (what it turned out to cost)
+    guarantee : as for `Policy.calibrate`: what candidates are calibrated to
+    delta : float in (0, 1), optional
+        Choose and calibrate on the same rows: every candidate is certified on all of
+        them with confidence 1 - delta / K, so that with confidence 1 - delta all K
+        certificates hold and any may be used. The winner comes calibrated. What it is
+        seen to cost is cross-fitted all the same.
+    folds : int, default 5
+        Each part is evaluated after calibration on the others. Where one LossSet is
+        calibrated to an order statistic (marginal, PAC), all parts share one search.
+    n_jobs : int, optional
+        Workers for the solves.
+
+    Returns
+    -------
+    Choice
+        `best`, `policy`, a table (`to_pandas`), a picture (`plot`), a `sentence`.
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(160, 2))
+    >>> Y = X + rng.normal(size=(160, 1)) + 0.1 * rng.normal(size=(160, 2))
+    >>> r, w = sl.Uncertain(2, name="r"), cp.Variable(2)
+    >>> def policy(loss):
+    ...     sets = sl.LossSet(lambda X: X, loss).fit(X[:40], Y[:40])
+    ...     limits = [cp.sum(w) == 1, cp.abs(w) <= 2]
+    ...     return sl.RobustProblem(cp.Maximize(r @ w), limits, {r: sets}).compile()
+    >>> shapes = {loss: policy(loss) for loss in ("squared", "mahalanobis")}
+    >>> choice = sl.choose(shapes, X[40:100], Y[40:100], alpha=0.2)
+    >>> choice.best
+    'mahalanobis'
+    >>> best = choice.policy.calibrate(X[100:], Y[100:], alpha=0.2)
+    """
+    _check(policies, by, folds, X)
+    require_level(_OWNER, alpha=alpha)
+    if delta is not None:
+        require_level(_OWNER, delta=delta)
+        guarantee = PAC(delta, candidates=len(policies))
+    sense = sense_of(policies)
+    evaluations = {
+        name: crossed(policy, X, Y, alpha, guarantee, folds, n_jobs)
+        for name, policy in policies.items()
+    }
+    columns = costs_of(evaluations, by, sense)
+    best = min(columns, key=lambda name: float(columns[name].mean()))
+    if not evaluations[best].decided.any():
+        used = count_rows(X) * (folds - 1) // folds
+        raise InvalidParameter(
+            "choose(X, Y) must let a candidate decide somewhere, got none that does at "
+            f"alpha={alpha:g} after calibration on {used} rows. Use more rows, or a "
+            "larger alpha."
+        )
+    winner: Any = policies[best]
+    if delta is not None:
+        winner = copy.copy(winner).calibrate(X, Y, alpha, guarantee=guarantee)
+    elif isinstance(winner, RemembersChoice):
+        winner = winner.chosen_on(X, Y)
+    return Choice(best, winner, evaluations, alpha, by, sense, delta)
+
+
+def crossed(
+    policy: Candidate,
+    X: Table,
+    Y: Outcome,
+    alpha: float,
+    guarantee: str | Guarantee,
+    folds: int,
+    n_jobs: int | None,
+) -> Evaluation:
+    """Every row evaluated after calibration on rows of other folds."""
+    pieces, order = [], []
+    shared = _shared(policy, X, Y, alpha, guarantee, n_jobs)
+    parts = KFold(folds, shuffle=True, random_state=0).split(np.empty(count_rows(X)))
+    for rest, held in parts:
+        own = None if shared is None else shared.at(rest, alpha)
+        if own is None:
+            own = copy.copy(policy)
+            with warnings.catch_warnings():
+                # Part of the rows may be too few; then nothing is decided, and counts.
+                warnings.simplefilter("ignore", InfiniteBudget)
+                own.calibrate(
+                    *_rows(X, Y, rest), alpha, guarantee=guarantee, n_jobs=n_jobs
+                )
+        pieces.append(own.evaluate(*_rows(X, Y, held), n_jobs=n_jobs))
+        order.append(held)
+    back = np.argsort(np.concatenate(order))
+    columns = ("status", "decided", "violated", "certified", "realised", "regret")
+    whole: dict[str, Any] = {
+        name: np.concatenate([vars(piece)[name] for piece in pieces])[back]
+        for name in columns
+    }
+    return Evaluation(**whole)
+
+
+@dataclass(frozen=True)
+class _Recording(Marginal):
+    """The marginal promise, which keeps the scores that it is given."""
+
+    scores: list[Array] = field(default_factory=list, compare=False)
+
+    def calibrate(
+        self, scores: npt.ArrayLike, alpha: float, X: Table | None = None
+    ) -> Calibration:
+        self.scores.append(np.asarray(scores, dtype=float))
+        return super().calibrate(scores, alpha, X)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """Scores of all rows, of which those above a level are exact.
+
+    The score of a row is a fixed function of it, so that every fold may read its own
+    order statistic off one search.
+    """
+
+    policy: Any
+    promise: OrderStatistic
+    scores: Array
+    exact_above: float
+
+    def at(self, rows: Any, alpha: float) -> Any:
+        """The policy as some rows calibrate it; None where the search went not far."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteBudget)
+            budget = float(self.promise.calibrate(self.scores[rows], alpha).budget)
+        if not np.isfinite(budget) or budget < self.exact_above:
+            return None
+        return self.policy.at(budget)
+
+
+def _shared(
+    policy: Candidate,
+    X: Table,
+    Y: Outcome,
+    alpha: float,
+    guarantee: str | Guarantee,
+    n_jobs: int | None,
+) -> _Shared | None:
+    """One search for all folds, where budgets are order statistics of one LossSet."""
+    keys: Any
+    promise, keys = get_guarantee(guarantee), getattr(policy, "keys", ())
+    alone = len(keys) == 1 and keys[0].predicted is not None and can(policy, "at")
+    if not alone or not isinstance(promise, OrderStatistic):
+        return None
+    own, kept = copy.copy(policy), _Recording()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteBudget)
+        own.calibrate(X, Y, min(2 * alpha, 0.5), guarantee=kept, n_jobs=n_jobs)
+    budget = float(cast(Any, own).certificate_.budget)
+    return _Shared(policy, promise, kept.scores[-1], budget)
+
+
+def sense_of(policies: Mapping[str, Any]) -> float:
+    """1.0 where costs are minimised, -1.0 where rewards are maximised."""
+    senses = {
+        1.0 if isinstance(policy.problem.objective, cp.Minimize) else -1.0
+        for policy in policies.values()
+    }
+    if len(senses) != 1:
+        raise InvalidParameter(
+            "choose(policies=...) must all minimise or all maximise, got both."
+        )
+    return senses.pop()
+
+
+def _rows(X: Table, Y: Outcome, rows: Any) -> tuple[Any, Any]:
+    if isinstance(Y, Mapping):
+        return take_rows(X, rows), {key: take_rows(Y[key], rows) for key in Y}
+    return take_rows(X, rows), take_rows(Y, rows)
+
+
+def _check(policies: object, by: str, folds: object, X: Table) -> None:
+    if not isinstance(policies, Mapping) or not policies:
+        raise InvalidParameter(
+            "choose(policies=...) must be a non-empty dict from names to policies, got "
+            f"{type(policies).__name__}."
+        )
+    for name, policy in policies.items():
+        if not (can(policy, "calibrate") and can(policy, "problem")):
+            raise InvalidParameter(
+                f"choose(policies={{{name!r}: ...}}) must be a policy that can be "
+                f"calibrated, got {type(policy).__name__}. Give "
+                "RobustProblem(...).compile()."
+            )
+    if by not in CRITERIA:
+        raise InvalidParameter(f"choose(by=...) must be one of {CRITERIA}, got {by!r}.")
+    if not is_whole(folds, 2) or folds > count_rows(X):  # type: ignore[operator]
+        raise InvalidParameter(
+            f"choose(folds=...) must be a whole number from 2 to the {count_rows(X)} "
+            f"rows of X, got {folds!r}."
+        )

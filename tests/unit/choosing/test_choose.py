@@ -1,0 +1,184 @@
+"""sl.choose: the shape that costs least among those that keep the same promise."""
+
+import json
+import sys
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import sublevel as sl
+from sublevel.choosing.choice import costs_of
+from sublevel.choosing.choose import crossed
+from sublevel.errors import InvalidParameter
+
+DIM = 3
+#: Two errors go together, so that their difference is nearly certain.
+FACTOR = np.array([[1.0, 0.0, 0.0], [0.99, 0.1, 0.0], [0.0, 0.0, 1.0]])
+
+
+def draw(n, seed):
+    rng = np.random.default_rng(seed)
+    X = 0.5 * rng.normal(size=(n, DIM))
+    return X, X + rng.normal(size=(n, DIM)) @ FACTOR.T
+
+
+def policy_of(loss, model=lambda X: X, goal=cp.Maximize, **kinds):
+    r, w = sl.Uncertain(DIM, name="r"), cp.Variable(DIM, **kinds)
+    sets = sl.LossSet(model, loss)
+    limits = [cp.sum(w) == 0, cp.abs(w) <= 1]
+    return sl.RobustProblem(goal(r @ w), limits, {r: sets}).compile()
+
+
+def shapes():
+    covariance = FACTOR @ FACTOR.T
+    return {
+        "squared": policy_of("squared"),
+        "mahalanobis": policy_of(sl.losses.Mahalanobis(covariance)),
+        "diagonal": policy_of(sl.losses.Squared(weights=(1.0, 1.0, 2.0))),
+    }
+
+
+@pytest.fixture(scope="module")
+def choice():
+    return sl.choose(shapes(), *draw(80, 0), alpha=0.2)
+
+
+def test_the_right_shape_is_chosen(choice):
+    assert choice.best == "mahalanobis"
+    table = choice.to_pandas()
+    assert table.index[0] == "mahalanobis"
+    assert (table["behind"].to_numpy()[1:] > 0).all()
+    assert table["certified"].is_monotonic_decreasing
+    # Each part is evaluated at what the others were calibrated to.
+    X, Y = draw(80, 0)
+    again = crossed(shapes()["squared"], X, Y, 0.2, "marginal", 5, None)
+    assert np.allclose(again.certified, choice.evaluations["squared"].certified)
+    assert len(again.status) == 80
+
+
+def test_the_winner_comes_uncalibrated_and_refuses_the_rows_it_was_chosen_by(choice):
+    X, Y = draw(80, 0)
+    assert "certificate_" not in vars(choice.policy)
+    with pytest.raises(InvalidParameter, match="chosen by"):
+        choice.policy.calibrate(X[:40], Y[:40], alpha=0.2)
+    with pytest.raises(InvalidParameter, match="chosen by"):
+        choice.policy.envelope_scores(X[:40], Y[:40])
+    fresh = draw(60, 1)
+    promised = choice.policy.calibrate(*fresh, alpha=0.2).certificate_
+    assert promised.alpha == 0.2
+    assert promised.confidence is None
+
+
+def test_a_choice_on_the_calibration_rows_is_paid_for_with_confidence():
+    X, Y = draw(60, 2)
+    choice = sl.choose(shapes(), X, Y, alpha=0.3, delta=0.2)
+    promised = choice.policy.certificate_
+    wanted = sl.guarantees.PAC(0.2, candidates=3)
+    alone = shapes()[choice.best].calibrate(X, Y, alpha=0.3, guarantee=wanted)
+    assert promised.budget == alone.certificate_.budget
+    single = shapes()[choice.best].calibrate(X, Y, alpha=0.3, delta=0.2)
+    assert promised.budget >= single.certificate_.budget
+    assert promised.confidence == pytest.approx(0.8)
+    assert "certified together" in choice.sentence
+
+
+def test_rewards_and_costs_alike():
+    X, Y = draw(40, 3)
+    down = {
+        "squared": policy_of("squared", goal=cp.Minimize),
+        "wide": policy_of(sl.losses.Squared(weights=(1, 9, 1)), goal=cp.Minimize),
+    }
+    choice = sl.choose(down, X, Y, alpha=0.2, by="realised")
+    scores = choice.scores()
+    assert choice.best == min(scores, key=scores.get)
+    assert scores[choice.best] < 0
+
+
+def test_who_leaves_contexts_undecided_is_not_cheap():
+    def seen(certified):
+        n = len(certified)
+        nothing = np.zeros(n)
+        return sl.robust.Evaluation(
+            np.full(n, ""),
+            ~np.isnan(certified),
+            nothing > 0,
+            certified,
+            nothing,
+            nothing,
+        )
+
+    costs = costs_of(
+        {"a": seen(np.array([1.0, np.nan])), "b": seen(np.array([2.0, 3.0]))},
+        "certified",
+        1.0,
+    )
+    assert costs["a"].tolist() == [1.0, 3.0]
+    rewards = costs_of({"a": seen(np.array([1.0, np.nan]))}, "certified", -1.0)
+    assert rewards["a"].tolist() == [-1.0, -1.0]
+
+
+def test_a_table_a_picture_a_sentence_and_plain_data(choice):
+    assert "'mahalanobis' is the best of 3" in choice.sentence
+    assert json.loads(choice.to_json())["candidates"]["squared"]["behind"] > 0
+    assert "Choice" in repr(choice)
+    assert "mahalanobis" in choice._repr_html_()
+    pytest.importorskip("matplotlib")
+    ax = choice.plot()
+    labels = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert labels == list(choice.to_pandas().index)
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        ({"policies": {}}, "non-empty"),
+        ({"policies": {"a": 3}}, "calibrated"),
+        ({"by": "luck"}, "by"),
+        ({"folds": 1}, "folds"),
+        ({"alpha": 2.0}, "alpha"),
+        ({"alpha": 0.001}, "more rows"),
+    ],
+)
+def test_what_is_refused(settings, rule):
+    X, Y = draw(20, 4)
+    given = {"policies": {"squared": policy_of("squared")}, "alpha": 0.2} | settings
+    with pytest.raises(InvalidParameter, match=rule):
+        sl.choose(X=X, Y=Y, **given)
+
+
+def test_weights_of_constraints_are_tuned():
+    """Three needs of unequal spread and price: one radius for all is dear."""
+    rng = np.random.default_rng(5)
+    spread, price = np.array([0.2, 4.0, 1.0]), np.array([1.0, 0.1, 3.0])
+    Y = 10.0 + spread * rng.normal(size=(160, 3))
+    X = np.zeros((160, 1))
+    need, have = sl.Uncertain(3, name="need"), cp.Variable(3)
+
+    def weighted(weights):
+        loss = sl.losses.Squared(weights=weights)
+        sets = sl.LossSet(lambda X: np.full((len(X), 3), 10.0), loss)
+        goal = cp.Minimize(price @ have)
+        return sl.RobustProblem(goal, [have >= need], {need: sets}).compile()
+
+    choice = sl.choose_weights(weighted, 3, X[:80], Y[:80], alpha=0.2, sweeps=2)
+    assert choice.score < 0.95 * choice.start
+    assert choice.weights[0] == 1.0
+    assert choice.weights[1] > choice.weights[2]
+    assert len(choice.to_pandas()) == len(choice.tried)
+    with pytest.raises(InvalidParameter, match="chosen by"):
+        choice.policy.calibrate(X[:80], Y[:80], alpha=0.2)
+    equal = weighted(np.ones(3)).calibrate(X[80:], Y[80:], alpha=0.2)
+    tuned = choice.policy.calibrate(X[80:], Y[80:], alpha=0.2)
+    fresh = X[:1]
+    assert tuned.decide(fresh).objective[0] < equal.decide(fresh).objective[0]
+
+
+def test_folds_that_share_a_search_are_calibrated_as_they_would_be_alone(monkeypatch):
+    X, Y = draw(60, 6)
+    policy = policy_of("squared")
+    shared = crossed(policy, X, Y, 0.2, "marginal", 3, None)
+    monkeypatch.setattr(sys.modules[crossed.__module__], "_shared", lambda *_: None)
+    alone = crossed(policy, X, Y, 0.2, "marginal", 3, None)
+    assert np.array_equal(shared.certified, alone.certified)
+    assert np.array_equal(shared.violated, alone.violated)
