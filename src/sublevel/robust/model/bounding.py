@@ -16,19 +16,13 @@ from itertools import count
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 from cvxpy.atoms.affine.affine_atom import AffAtom
 from cvxpy.atoms.elementwise.elementwise import Elementwise
-from cvxpy.atoms.quad_form import QuadForm
 
 from .as_python import as_python
 from .nature import Nature
-from .rewriting import SENSES
-from .spelling import ROUNDING
+from .rewriting import LENGTHS, SENSES
 from .uncertain import uncertain_in
-
-#: Functions of the sizes of their first argument's entries.
-LENGTHS = (cp.Pnorm, cp.quad_over_lin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +45,14 @@ class Bounding:
     def in_words(self) -> str:
         """What to type."""
         lines = [_declared(variable) for variable in self.variables]
-        if any(isinstance(old, QuadForm) for old, _ in self.swaps):
-            lines.append("root = scipy.linalg.sqrtm(P) for the matrix P of the form")
         rows = [" <= ".join(map(as_python, bound.args)) for bound in self.bounds]
         swaps = [
             f"{as_python(by)} in place of {as_python(old)}" for old, by in self.swaps
         ]
         kind = "constraint" if len(rows) == 1 else "constraints"
-        return f"{', '.join(lines)}, the {kind} {', '.join(rows)}, and {', '.join(swaps)}"
+        return (
+            f"{', '.join(lines)}, the {kind} {', '.join(rows)}, and {', '.join(swaps)}"
+        )
 
 
 def bounding(
@@ -127,24 +121,13 @@ class _Walk:
         first, *others = node.args
         if any(uncertain_in(other) for other in others):
             raise _Lost
-        if isinstance(node, QuadForm):
-            return self._quadratic(first, others[0])
         if isinstance(node, LENGTHS):
-            return node.copy([self._variable(cp.abs(first), 1), *others])
+            sizes = first if first.is_nonneg() else cp.abs(first)
+            return node.copy([self._variable(sizes, 1), *others])
         slope = _slope(node, 0)
         if slope == 0:
             raise _Lost
         return node.copy([self._variable(first, sense * slope), *others])
-
-    def _quadratic(self, inner: Any, matrix: Any) -> cp.Expression:
-        """A quadratic form as the sum of the squares of what it sees."""
-        if not matrix.is_constant() or matrix.parameters():
-            raise _Lost
-        values, axes = np.linalg.eigh(np.asarray(matrix.value, dtype=float))
-        if values[0] < -ROUNDING * values[-1]:
-            raise _Lost
-        root = cp.Constant(axes * np.sqrt(values.clip(0)) @ axes.T, name="root")
-        return cp.sum_squares(self._variable(cp.abs(root @ inner), 1))
 
     def _variable(self, node: cp.Expression, sense: int) -> cp.Variable:
         nonneg = bool(node.is_nonneg()) and sense > 0

@@ -229,7 +229,8 @@ class SumsOfMaxima:
             and combined <= (ends or MOST_COMBINED)
         ):
             return _combined(read, group.linear)
-        if ends is not None:
+        # Of a single entry nothing but its ends matters, whatever it moves with.
+        if ends is not None or len(group.entries) == 1:
             return self._at_ends(group)
         return None
 

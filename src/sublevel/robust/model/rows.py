@@ -181,7 +181,7 @@ class _Ways:
         )
 
     def _apart(self, constraint: cp.Constraint, names: str) -> str:
-        """The way out of a looser set whose entries move independently, if it is one."""
+        """The way out of a set whose entries move independently, if it is one."""
         apart = {
             key: SetShape(np.arange(sum(p.size for p in key))) for key in self._keys
         }
