@@ -261,6 +261,26 @@ def test_models_without_a_robust_decision_are_infeasible():
     assert none.solve().status == "infeasible"
 
 
+@pytest.mark.parametrize("uncertain", [True, False])
+def test_integers_beside_numbers_and_labels_go_through_cuts(uncertain):
+    """At this budget the label is the likely one, and the number an interval."""
+    losses = [sl.losses.Mahalanobis([[1.8]]), sl.losses.ZeroOne()]
+    loss = sl.losses.Combined(losses, weights=(2.0, 1.6))
+    likely = sl.predictions.LabelPrediction((np.array([0.6, 0.4]),))
+    both = sl.predictions.JointPrediction((sl.Prediction(np.array([0.8])), likely))
+    region = sl.sets.sublevel_set(loss, both, 0.05)
+    y, z = Uncertain(3, name="y"), cp.Variable(2, boolean=True)
+    cost = y[0] * (z[0] - 2) + y[1] * z[1] if uncertain else -z[0] + z[1]
+    decision = RobustProblem(cp.Minimize(cost), [z[1] >= z[0]], {y: region}).solve()
+    every = [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
+    if uncertain:
+        worth = [region.support(np.array([a - 2, b, 0.0])) for a, b in every]
+    else:
+        worth = [b - a for a, b in every]
+    assert decision.status == "optimal"
+    assert decision.objective == pytest.approx(min(worth), abs=1e-6)
+
+
 # -- limits mean what they say -------------------------------------------------------
 
 
