@@ -1,6 +1,6 @@
 # Every target does its own set-up. `make` alone lists the targets.
 PYTHON ?= python3
-EXTRAS := torch,plots,report,boosting,dask,pyomo,scip,test,dev
+EXTRAS := torch,plots,report,boosting,dask,pyomo,scip,fast,docs,test,dev
 JOBS   ?= 2
 SEED   ?= 0
 MODELS ?= 150
@@ -13,8 +13,9 @@ NEWEST ?= 3.12 3.13
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
+export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help setup demo test check slow oldest newest newest-on docs bench fuzz clean
+.PHONY: help setup demo test check slow oldest newest newest-on docs package bench fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -75,10 +76,20 @@ newest-on:
 	  -e ".[$(LIGHT)]"
 	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --doctest-ignore-import-errors
 
-docs: setup ## redraw the figures, rewrite the reference, run every snippet
+docs: setup ## pictures, gallery, reference, every snippet, and the site in build/site
+	@$(BIN)/python docs/scripts/badges.py
 	@$(BIN)/python docs/scripts/figures.py
+	@$(BIN)/python docs/scripts/page_figures.py
+	@$(BIN)/python docs/scripts/gallery.py
 	@$(BIN)/python docs/scripts/reference.py
 	@$(BIN)/python -m pytest -q tests/docs
+	@$(BIN)/mkdocs build --strict --quiet --clean
+	@$(BIN)/python docs/scripts/links.py build/site
+
+package: setup ## build sdist and wheel into dist/ and check them
+	@$(BIN)/python -m pip install -qq -c constraints.txt build twine
+	@rm -rf dist && $(BIN)/python -m build --outdir dist .
+	@$(BIN)/python -m twine check --strict dist/*
 
 bench: setup ## policies next to raw Clarabel, CVXPY and others: BENCH="--quick"
 	@$(BIN)/sublevel bench $(BENCH)

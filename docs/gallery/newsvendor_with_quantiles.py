@@ -90,7 +90,7 @@ print(compared.to_pandas()[["certified", "realised", "violation"]].round(3))
 # ## What happened
 #
 # The middle of the forecasts promises a cost that most days exceed. Both calibrations
-# keep their word. The one that looks at decisions promises less cost: a day on which
+# keep their promise. The one that looks at decisions promises less cost: a day on which
 # demand was outside its set, but in the cheap direction, does no harm.
 
 day = int(np.argmax(Y[test].sum(axis=1)))

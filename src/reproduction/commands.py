@@ -11,17 +11,34 @@ from typing import Annotated
 
 import typer
 
-from sublevel.errors import SublevelError
+import sublevel
+from sublevel.errors import InvalidParameter, SublevelError
+
+from .files import try_folder
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 #: What measures, in the project's own folder: it is not installed.
 BENCH = Path(__file__).parents[2] / "bench" / "run.py"
-#: What a shell gets after Ctrl-C.
-INTERRUPTED = 130
+#: What a shell gets: the work failed; the words of the command were wrong, as typer has
+#: it too; Ctrl-C.
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sublevel {sublevel.__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show it and exit."
+        ),
+    ] = False,
+) -> None:
     """Calibrated uncertainty sets from any model and its loss."""
 
 
@@ -40,7 +57,8 @@ def demo(
     from . import demo as demonstration
 
     start = time.perf_counter()
-    with _one_sentence():
+    with _one_sentence("Interrupted."):
+        try_folder(out)
         paths = []
         if problem is None:
             paths = demonstration.show_sets(seed, out, typer.echo)
@@ -72,7 +90,8 @@ def reproduce(
     from .experiments.progress import progress
 
     start = time.perf_counter()
-    with _one_sentence():
+    resumed = "What is finished is kept: the same command goes on from there."
+    with _one_sentence(f"Interrupted. {resumed}"):
         extent = experiments.EXTENTS["quick" if quick else "full"]
         problems = experiments.problems_of(problem)
         experiments.require_packages(problems)
@@ -109,32 +128,31 @@ def bench(
             "`make bench`.",
             err=True,
         )
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
     given = ["--out", str(out), *(["--quick"] if quick else [])]
     given += [] if compare is None else ["--compare", str(compare)]
     given += [] if only is None else ["--only", only]
-    with _one_sentence():
+    with _one_sentence("Interrupted."):
         code = run_path(str(BENCH))["main"](given)
     raise typer.Exit(code)
 
 
 @contextmanager
-def _one_sentence() -> Iterator[None]:
+def _one_sentence(interrupted: str) -> Iterator[None]:
     """Say what went wrong and the way out, without a traceback."""
     try:
         yield
+    except InvalidParameter as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(MISUSED) from error
     except SublevelError as error:
         typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
+        raise typer.Exit(FAILED) from error
     except OSError as error:
         typer.echo(f"{error}. Give another folder with --out.", err=True)
-        raise typer.Exit(1) from error
+        raise typer.Exit(FAILED) from error
     except KeyboardInterrupt as error:
-        typer.echo(
-            "Interrupted. What is finished is kept: the same command goes on from "
-            "there.",
-            err=True,
-        )
+        typer.echo(interrupted, err=True)
         raise typer.Exit(INTERRUPTED) from error
 
 

@@ -8,6 +8,13 @@ from pathlib import Path
 from sublevel.errors import CannotWrite
 
 
+def try_folder(folder: Path) -> None:
+    """Make a folder and write to it, before hours of work and not after."""
+    trial = folder / "can-be-written"
+    write_whole(trial, "")
+    trial.unlink()
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that a reader sees the old one or the new one."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")

@@ -6,6 +6,17 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 
+def number_in_short(value: object) -> str:
+    """A number to four digits; anything else, a budget by group say, as it is.
+
+    Examples
+    --------
+    >>> number_in_short(2.526950195), number_in_short({"a": 1.0})
+    ('2.527', "{'a': 1.0}")
+    """
+    return f"{value:.4g}" if isinstance(value, float) else f"{value}"
+
+
 def html_table(title: str, rows: Iterable[Sequence[str]]) -> str:
     """A title and rows of a name and what it is.
 

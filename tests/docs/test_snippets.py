@@ -2,7 +2,10 @@
 
 Blocks of one page share a namespace, in order. A ``text`` block right after a
 ``python`` block is the expected output; ``...`` stands for anything. A block is left
-out only by the info string ``python no-run``.
+out only by the info string ``python no-run``. A page that begins with a comment
+``<!-- needs: fastapi -->`` is run where that is installed.
+
+Pages of docs/gallery are written by scripts: see test_gallery.py.
 """
 
 import contextlib
@@ -10,6 +13,7 @@ import doctest
 import io
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,6 +26,11 @@ MOST_UNRUN = 2
 
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
+HOME = PROJECT["urls"]["Repository"]
+NEEDS = re.compile(r"^<!-- needs: (?P<names>[\w, ]+) -->\n")
 HEADING = re.compile(r"^#+ (?P<title>.+)$", re.M)
 WHITESPACE = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -80,8 +89,18 @@ def tracked_files():
     return [ROOT / line for line in listing.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if list(examples(p))], ids=name)
+def written_by_hand(page):
+    return page.parent != ROOT / "docs" / "gallery"
+
+
+RUN = [page for page in PAGES if written_by_hand(page) and list(examples(page))]
+
+
+@pytest.mark.parametrize("page", RUN, ids=name)
 def test_snippets_run(page, tmp_path, monkeypatch):
+    needs = NEEDS.match(page.read_text(encoding="utf-8"))
+    for module in needs["names"].split(", ") if needs else ():
+        pytest.importorskip(module)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}
@@ -117,12 +136,22 @@ def test_the_checker_rejects_a_wrong_output():
 def test_local_links_resolve(page):
     for match in LINK.finditer(prose(page)):
         target, _, anchor = match["target"].partition("#")
-        if "://" in target:
-            continue
         linked = (page.parent / target).resolve() if target else page
+        if "://" in target:
+            # What is in the repository can be looked up; for other sites see there.
+            at_home = re.fullmatch(rf"{HOME}/(?:blob|raw|tree)/main/(.+)", target)
+            if not at_home:
+                continue
+            linked = ROOT / at_home[1]
         assert linked.exists(), f"{name(page)} links to {match['target']}"
         if anchor:
             assert anchor in anchors(linked), f"{name(page)}: no #{anchor}"
+
+
+def test_the_readme_reads_the_same_on_a_package_index():
+    targets = [m["target"] for m in LINK.finditer(prose(ROOT / "README.md"))]
+    assert any(target.startswith(f"{HOME}/raw/main/") for target in targets)
+    assert not [target for target in targets if "://" not in target]
 
 
 def test_every_page_is_in_the_index():

@@ -12,7 +12,8 @@ from functools import partial
 import pytest
 from typer.testing import CliRunner
 
-from reproduction.commands import INTERRUPTED, app
+import sublevel
+from reproduction.commands import INTERRUPTED, MISUSED, app
 from reproduction.demo import problem_models
 from reproduction.experiments import EXPERIMENTS, EXTENTS, needed, runner
 from reproduction.experiments.settings import Extent
@@ -44,13 +45,25 @@ def test_reproduce_writes_every_page_and_says_what_to_use(small, tmp_path):
     assert facts["extent"]["seeds"] == 2
     assert len(facts["problems"][0]["cells"]) == 13
     again = invoke("reproduce", "newsvendor", "--jobs", 1, "--out", tmp_path)
-    assert "left" not in again.output  # nothing had to be run
+    assert ", ? left]" in again.output  # nothing had to be run: no pace is known
+    assert "1 of 1 cells, 0 failed [00:00, 0" not in again.output
+
+
+def test_the_version_is_the_packages():
+    result = invoke("--version")
+    assert result.exit_code == 0
+    assert result.output == f"sublevel {sublevel.__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["bake"], ["reproduce", "all", "--jobs", "0"]])
+def test_wrong_words_have_one_exit_code(words):
+    assert invoke(*words).exit_code == MISUSED
 
 
 @pytest.mark.parametrize("command", ["reproduce bakery", "demo --problem bakery"])
 def test_an_unknown_problem_is_named(command, tmp_path):
     result = invoke(*command.split(), "--out", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == MISUSED
     (line,) = result.output.splitlines()
     assert "newsvendor, portfolio, shortest-path" in line
     assert "'bakery'" in line
@@ -138,7 +151,7 @@ def test_a_demonstration_of_one_problem(problem, tmp_path, monkeypatch):
     monkeypatch.setitem(EXTENTS, "quick", SMALL)
     result = invoke("demo", "--problem", problem, "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert "the decision keeps its word" in result.output
+    assert "the decision keeps its promise" in result.output
     assert "Audit, worst cases found again from the sets: passed" in result.output
     assert (tmp_path / problem / "report.html").exists()
     assert max(map(len, result.output.splitlines()[:-1])) <= 80
@@ -150,14 +163,20 @@ def test_without_torch_a_demonstration_still_decides(tmp_path, monkeypatch):
     monkeypatch.setattr(needed, "find_spec", lambda name: None)
     result = invoke("demo", "--problem", "portfolio", "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert "the decision keeps its word" in result.output
+    assert "the decision keeps its promise" in result.output
     assert "No report page. The experiments need jinja2 and torch" in result.output
     assert not (tmp_path / "portfolio" / "report.html").exists()
 
 
-def test_a_demo_into_a_file_says_so_in_a_sentence(tmp_path):
+def test_a_demo_into_a_file_says_so_before_the_work(tmp_path, monkeypatch):
+    def work(*words):
+        raise AssertionError("the folder was not tried first")
+
+    monkeypatch.setattr("reproduction.demo.show_sets", work)
+    monkeypatch.setattr("reproduction.demo.show_problem", work)
     (tmp_path / "file").write_text("")
-    result = invoke("demo", "--problem", "newsvendor", "--out", tmp_path / "file")
-    assert result.exit_code == 1
-    assert "--out" in result.output
-    assert "Traceback" not in result.output
+    for words in ([], ["--problem", "newsvendor"]):
+        result = invoke("demo", *words, "--out", tmp_path / "file")
+        assert result.exit_code == 1
+        (line,) = result.output.splitlines()
+        assert "--out" in line

@@ -110,6 +110,26 @@ def test_portfolio_with_confidence():
     )
 
 
+@pytest.mark.slow
+def test_a_frontier_holds_at_all_its_levels_at_once():
+    """A failure is a test interval wholly above its bound, at any of the levels."""
+    rng = np.random.default_rng(2)
+    policy, delta, calibrations = portfolio(true_mean), 0.1, 25
+    failures = halved = 0
+    for _ in range(calibrations):
+        cal, test = returns(rng, 150), returns(rng, 500)
+        table = policy.frontier(*cal, *test, alphas=[0.1, 0.2, 0.3], delta=delta)
+        rows = table[table["calibration"] == "decisions"]
+        failures += bool((rows["low"] > rows["bound"]).any())
+        halved += bool((rows["low"] > rows["bound"] / 2).any())
+        chosen = policy.at_alpha(0.2)
+        assert chosen.budget_ == rows.set_index("alpha")["budget"][0.2]
+    most = calibrations * delta + 3 * np.sqrt(calibrations * delta * (1 - delta))
+    assert failures <= most
+    # Control: half of what is promised.
+    assert halved > most
+
+
 # ---- shortest path on a 5 x 5 grid: y = ((X B + 3)^1 + 1) eps, noise 0.3 -------------
 
 _NOISE = 0.3

@@ -1,5 +1,6 @@
 """What `make oldest` installs is what pyproject.toml allows at least."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -7,11 +8,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def lower_bounds(pyproject):
-    """Every requirement of the library and of its extras, but torch and the tools."""
+    """Every requirement of the library and its extras, but torch, site and tools."""
     project = tomllib.loads(pyproject)["project"]
     extras = project["optional-dependencies"]
-    kept = [extras[name] for name in extras if name not in ("torch", "dev")]
-    return sorted([*project["dependencies"], *(one for extra in kept for one in extra)])
+    kept = [extras[name] for name in extras if name not in ("torch", "docs", "dev")]
+    every = [*project["dependencies"], *(one for extra in kept for one in extra)]
+    # A constraint names a package without its extras.
+    return sorted(re.sub(r"\[.*\]", "", one) for one in every)
 
 
 def pinned(constraints):

@@ -80,7 +80,7 @@ def walk(model: Model, seed: int) -> dict[str, Any]:
     policy = model.build(sets).compile()
     rows = [_row("the outcome stays in its set", policy, sets.budget_, test)]
     policy.calibrate(*cal, alpha=ALPHA, delta=DELTA)
-    rows.append(_row("the decision keeps its word", policy, policy.budget_, test))
+    rows.append(_row("the decision keeps its promise", policy, policy.budget_, test))
     return {"training": model.training, "test": model.test, "rows": rows}
 
 

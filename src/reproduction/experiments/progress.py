@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -10,12 +11,16 @@ from tqdm import tqdm
 from .runner import Listener, Outcome
 from .settings import Cell
 
-#: The share of the work that is done, cells, and time by what cells weigh.
+#: The share of the work that is done, cells, and time by what cells take.
 FORMAT = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}, {remaining} left]"
 
 
 class Progress:
-    """What is done and how long the rest will take, from what cells weigh.
+    """What is done and how long the rest will take.
+
+    Cells of a problem that has been run take as long as those did, for what they weigh;
+    those of others as all that were run. What was there already says nothing about the
+    pace.
 
     Examples
     --------
@@ -29,21 +34,43 @@ class Progress:
     def __init__(self, cells: Sequence[Cell]) -> None:
         self.cells = cells
         self.done = self.failed = 0
-        self.run = 0.0
-        self.total = sum(_weight(cell) for cell in cells)
+        # By problem: what the cells weigh that are left and those that were run, and
+        # the seconds these took.
+        self._left: defaultdict[str, float] = defaultdict(float)
+        self._weighed: defaultdict[str, float] = defaultdict(float)
+        self._took: defaultdict[str, float] = defaultdict(float)
+        for cell in cells:
+            self._left[cell.setting.problem] += _weight(cell)
         self.last = ""
 
     def add(self, outcome: Outcome) -> None:
         """Take note of a cell that is finished, or was found finished."""
         cell = self.cells[outcome.number]
+        problem = cell.setting.problem
         self.done += 1
         self.failed += outcome.failure is not None
+        self._left[problem] -= _weight(cell)
         if outcome.seconds:
-            self.run += _weight(cell)
-        else:
-            # What was there already says nothing about the pace.
-            self.total -= _weight(cell)
+            self._weighed[problem] += _weight(cell)
+            self._took[problem] += outcome.seconds
         self.last = cell.setting.name
+
+    @property
+    def run(self) -> float:
+        """Seconds that the cells took that were run, one after another."""
+        return sum(self._took.values())
+
+    @property
+    def total(self) -> float:
+        """These, and the seconds that the rest will take; weights until one was run."""
+        if not self._weighed:
+            return sum(self._left.values())
+        of_all = self.run / sum(self._weighed.values())
+        pace = {each: self._took[each] / self._weighed[each] for each in self._weighed}
+        rest = (
+            weight * pace.get(problem, of_all) for problem, weight in self._left.items()
+        )
+        return self.run + sum(rest)
 
     def line(self) -> str:
         """All of it but the time, in a line."""

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from sublevel.errors import CellsFailed, InvalidParameter, MissingExtra, SublevelError
 
-from ..files import write_whole
+from ..files import try_folder
 from . import newsvendor, regression
 from .settings import Cell, Extent
 from .store import Store, checksum
@@ -121,9 +121,7 @@ def _backend(scheduler: str | None) -> Iterator[None]:
 def open_folder(out: Path, extent: Extent) -> Path:
     """The folder of finished cells; made and tried out before hours of work."""
     folder = out / f"cells-{extent.name}"
-    trial = folder / "can-be-written"
-    write_whole(trial, "")
-    trial.unlink()
+    try_folder(folder)
     return folder
 
 

@@ -42,7 +42,7 @@ class Setting:
         """How long it takes, in the time of a newsvendor: measured once, roughly."""
         if self.problem == "newsvendor":
             return 1.0
-        return 3 + self.size / 800 if self.problem == "portfolio" else 14.0
+        return 6 + self.size / 3500 if self.problem == "portfolio" else 14.0
 
     @property
     def label(self) -> str:

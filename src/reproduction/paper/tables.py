@@ -135,7 +135,7 @@ def _held(problem: dict[str, Any]) -> Table:
             ]
         )
         fared.append("" if none else "bad" if broken else "good")
-    return Table("Which method keeps its word", _HELD_NOTE, _HELD, rows, fared)
+    return Table("Which method keeps its promise", _HELD_NOTE, _HELD, rows, fared)
 
 
 _RADII = (

@@ -1,8 +1,8 @@
 """A band: how often decisions violate at most, at every level at once.
 
-A decision that violates at a level t has its envelope score above t. So the share of
-points that violate at t is at most the probability that a score lies above the k-th
-smallest one, k the number of calibration scores at or below t. That probability is
+A decision that violates at a level t of the grid has its envelope score above t. So the
+share of points that violate at t is at most the probability that a score lies above the
+k-th smallest one, k the number of calibration scores at or below t. That probability is
 bounded for all k of a window at once (`sublevel.guarantees.simultaneous`): whoever
 looks at the whole band may then choose a level by it, by cost or by anything else.
 """
@@ -74,7 +74,11 @@ class Band:
         return float(self.levels[kept[0]]) if kept.size else inf
 
     def bound_at(self, level: float) -> float:
-        """How often decisions at any level violate at most; 1.0 below the band."""
+        """How often decisions at a level violate at most; 1.0 below the band.
+
+        The level must be one of the grid that was searched: between two of them no
+        decision was looked at.
+        """
         if level == inf:
             return 0.0
         rank = int(np.searchsorted(self.levels, level, side="right"))

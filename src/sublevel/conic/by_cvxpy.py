@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 import cvxpy as cp
 import numpy as np
@@ -13,18 +12,7 @@ from ..checks import Array
 from ..errors import InvalidParameter
 from .program import ConeProgram, Indices, ProgramData, rows_of, whole
 from .scaling import scale
-from .solver import (
-    FAILED,
-    INFEASIBLE,
-    OPTIMAL,
-    UNBOUNDED,
-    Clarabel,
-    Solutions,
-    Solver,
-)
-
-#: Solvers of our own that can be asked for by name; any other name is CVXPY's.
-SOLVERS: dict[str, Callable[[], Solver]] = {"CLARABEL": Clarabel}
+from .solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Solutions
 
 _CODES = {
     cp.OPTIMAL: OPTIMAL,
@@ -89,17 +77,6 @@ class CvxpySolver:
                 x[i], value[i] = variable.value, problem.value
         x, value = scaling.points(x), scaling.values(value)
         return Solutions(status, x, data.program.sign * (value + data.offsets))
-
-
-def solver_named(name: str) -> Solver:
-    """The solver meant by a name: one of SOLVERS, or CVXPY's.
-
-    Examples
-    --------
-    >>> type(solver_named("CLARABEL")).__name__, type(solver_named("SCS")).__name__
-    ('Clarabel', 'CvxpySolver')
-    """
-    return SOLVERS[name]() if name in SOLVERS else CvxpySolver(name)
 
 
 def pose(

@@ -29,7 +29,7 @@ Cones = tuple[tuple[str, float], ...]
 
 #: Numbers in parameters from which on CVXPY's sparse backend is the faster one. Others
 #: take a time quadratic in them.
-MANY, SPARSE = 20, cp.settings.COO_CANON_BACKEND
+MANY, SPARSE = 60, cp.settings.COO_CANON_BACKEND
 
 
 def _backend(problem: cp.Problem) -> str | None:

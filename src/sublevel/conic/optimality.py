@@ -35,9 +35,9 @@ def relative_error(
         Least size of an objective, where the numbers are near one; 0 where they are
         not, and an objective may be as small as it likes.
     """
-    curved = _quadratic(data, x)
+    curved = quadratic(data, x)
     q, b = data.q.rows()[:, :-1], data.b.rows()
-    residual = curved + q + _transposed(data, z)
+    residual = curved + q + transposed(data, z)
     cost, price = q * x, b * z
     gap = np.sum(curved * x, axis=1) + cost.sum(axis=1) + price.sum(axis=1)
     error = np.abs(gap) + np.sum(np.abs(residual * x), axis=1)
@@ -47,7 +47,7 @@ def relative_error(
         return np.asarray(error / np.maximum(size, least))
 
 
-def _quadratic(data: ProgramData, x: Array) -> Array:
+def quadratic(data: ProgramData, x: Array) -> Array:
     """P x at each context, from the upper triangle of P."""
     product = np.zeros_like(x)
     values = data.P.rows()
@@ -62,7 +62,7 @@ def _quadratic(data: ProgramData, x: Array) -> Array:
     return product
 
 
-def _transposed(data: ProgramData, z: Array) -> Array:
+def transposed(data: ProgramData, z: Array) -> Array:
     """A' z at each context: the constant part, then the entries that vary."""
     program, block = data.program, data.A
     constant = block.base.copy()

@@ -38,8 +38,8 @@ def pinned(program: ConeProgram) -> Pins:
     kind = np.repeat(
         [k for k, _ in program.cones], [rows_of(k, s) for k, s in program.cones]
     )
-    slope, fixed_slope = _constants(program.A)
-    right, fixed_right = _constants(program.b)
+    slope, fixed_slope = constants(program.A)
+    right, fixed_right = constants(program.b)
     use = fixed_slope[entries] & fixed_right[row] & (slope[entries] != 0)
     use &= np.isin(kind[row], ("zero", "nonneg"))
     row, column, slope = row[use], column[use], slope[entries][use]
@@ -77,7 +77,7 @@ def without(program: ConeProgram, pins: Pins) -> ConeProgram:
     )
 
 
-def _constants(table: sp.csr_array) -> tuple[Array, npt.NDArray[np.bool_]]:
+def constants(table: sp.csr_array) -> tuple[Array, npt.NDArray[np.bool_]]:
     """The constant part of a table's rows, and whether that is all there is of them."""
     last = table.shape[1] - 1
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))

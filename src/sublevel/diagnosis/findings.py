@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..tables import html_table
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -50,6 +52,20 @@ class Findings:
 
         rows = [vars(check) for check in self.checks]
         return pd.DataFrame(rows).rename(columns={"name": "check"})
+
+    def __repr__(self) -> str:
+        alarming = ", ".join(c.name for c in self.checks if c.alarming) or "none"
+        return f"Findings({len(self.checks)} checks; more than chance: {alarming})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{'! ' if check.alarming else ''}{check.name}",
+                f"{check.value:.4g} ({check.needed})",
+            )
+            for check in self.checks
+        ]
+        return html_table("Findings", [*rows, ("advice", self.advice)])
 
     def __str__(self) -> str:
         lines = [

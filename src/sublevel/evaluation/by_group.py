@@ -132,13 +132,17 @@ def table_by_group(seen: Mapping[str, Seen]) -> pd.DataFrame:
 
 
 def warn_of_groups(
-    owner: str, table: pd.DataFrame, promised: Sequence[str] = ()
+    owner: str,
+    table: pd.DataFrame,
+    promised: Sequence[str] = (),
+    stacklevel: int = 3,
 ) -> None:
     """Name the groups above what was promised, if there are any.
 
     Parameters
     ----------
     promised : names of the policies that promise alpha in each group
+    stacklevel : of the warning, for the caller of whoever evaluates
     """
     above = table[table["above"]]
     if above.empty:
@@ -164,5 +168,5 @@ def warn_of_groups(
         f"{owner}: violations are above alpha, by more than chance explains, in group "
         f"{names}. {way_out}",
         GroupsAbove,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

@@ -2,7 +2,7 @@
 
     loss(y) = sum_j ((y_j - location_j) / scale_j)^2.
 
-The radius is the same at every context and the set breathes with the spread, so calm
+The radius is the same at every context and the set widens with the spread, so calm
 and noisy contexts are covered equally often. Compare NLL.
 """
 

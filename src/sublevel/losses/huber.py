@@ -74,11 +74,14 @@ class Huber(SteepLoss):
     ) -> Epigraph:
         """Prediction'v + sum_j weight_j v_j^2 / (2u) where weight_j |v_j| <= knee u."""
         location = location_of(prediction)
-        weights = self._weights(location)
-        stretched = cp.multiply(np.sqrt(weights), slope)
+        stretched, sizes = slope, magnitude(slope)
+        if self.weights is not None:
+            weights = self._weights(location)
+            stretched = cp.multiply(np.sqrt(weights), slope)
+            sizes = cp.multiply(weights, sizes)
         return Epigraph(
             location @ slope + cp.quad_over_lin(stretched, 2 * multiplier),
-            [cp.multiply(weights, magnitude(slope)) <= self.knee * multiplier],
+            [sizes <= self.knee * multiplier],
         )
 
     def steepness(self, prediction: Forecast, direction: npt.ArrayLike) -> Array:

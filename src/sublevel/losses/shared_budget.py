@@ -1,8 +1,8 @@
 """One budget shared by several blocks of numbers, and of labels.
 
 At the optimum one more unit of budget is worth the same in every block that gets any.
-The price comes by bisection; blocks whose loss grows linearly take all that is left
-at their own price.
+The price comes by a search that looks at many prices at a time; blocks whose loss grows
+linearly take all that is left at their own price.
 """
 
 from collections.abc import Callable
@@ -17,6 +17,11 @@ from ..labels.oracle import pareto_labels
 from ..predictions import AnyPrediction
 from .base import Loss
 from .labels import LabelLoss, split_blocks
+
+#: Ends of the search for the logarithm of a price, and how near they may come.
+ENDS, NEAR = 80.0, 1e-14
+#: Numbers of prices that are looked at together, all contexts counted; most for one.
+TOGETHER, MOST_PRICES = 4096, 63
 
 
 class Block(NamedTuple):
@@ -56,6 +61,8 @@ def _shares(blocks: list[Block], budget: Array) -> list[Array]:
     # Least losses may be negative (nll), so what is shared is the budget above them.
     floors = [loss.floor(part) / weight for loss, weight, part, _ in blocks]
     excess = np.maximum(budget - sum(floors), 0.0)
+    if len(blocks) == 1:
+        return [floors[0] + excess]
     slopes = [np.max(np.abs(direction), axis=-1) for _, _, _, direction in blocks]
     scale = np.max(np.broadcast_arrays(*slopes), axis=0)
     scale = np.where(scale > 0, scale, 1.0)
@@ -78,11 +85,18 @@ def _shares(blocks: list[Block], budget: Array) -> list[Array]:
 def _at_one_price(spend: Callable[[Array], Array], excess: Array) -> Array:
     """Spending of each block, shape (blocks, ...), that adds up to the excess."""
     shape = np.broadcast_shapes(excess.shape, spend(np.zeros(())).shape[1:])
-    low, high = np.full(shape, -80.0), np.full(shape, 80.0)
-    for _ in range(100):
-        middle = (low + high) / 2
-        inside = spend(middle).sum(axis=0) <= excess
-        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+    low, high = np.full(shape, -ENDS), np.full(shape, ENDS)
+    count = int(np.clip(TOGETHER // max(low.size, 1), 1, MOST_PRICES))
+    parts = (np.arange(count) + 1.0) / (count + 1)
+    parts = parts.reshape(-1, *[1] * len(shape))
+    while (high - low).max(initial=0.0) > NEAR * ENDS:
+        prices = low + (high - low) * parts
+        # Spending falls with the price: how many prices are too low.
+        short = np.sum(spend(prices).sum(axis=0) > excess, axis=0)
+        ends = np.concatenate([low[None], prices, high[None]])
+        low, high = (
+            np.take_along_axis(ends, (short + k)[None], axis=0)[0] for k in (0, 1)
+        )
     extra = spend(high)
     # Whoever would spend more at a price a hair lower takes what is left.
     eager = np.argmax(spend(low) - extra, axis=0)

@@ -45,6 +45,26 @@ def is_frame(values: object) -> TypeGuard[pd.DataFrame]:
     return hasattr(values, "iloc")
 
 
+class NamedColumns(Protocol):
+    """A table of another library, polars say: columns that go by names."""
+
+    columns: Sequence[str]
+
+    def __getitem__(self, name: str) -> Any: ...
+
+
+def has_columns(values: object) -> TypeGuard[NamedColumns]:
+    """Whether the values are a table with named columns, of pandas or not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> has_columns(pd.DataFrame({"a": [1.0]})), has_columns([1.0])
+    (True, False)
+    """
+    return hasattr(values, "columns")
+
+
 def is_sparse(values: object) -> TypeGuard[SparseRows]:
     """Whether the values are a sparse matrix.
 
@@ -184,6 +204,9 @@ def require_aligned(values: object, X: object, owner: str, what: str) -> None:
 def take_rows(values: Table, rows: slice | list[int] | npt.NDArray[Any]) -> Any:
     """The chosen rows; a DataFrame stays one, a sparse matrix stays one.
 
+    Rows of a table of another library, polars say, are a DataFrame of pandas under the
+    same names: models know their columns again.
+
     Examples
     --------
     >>> take_rows([[1, 2], [3, 4]], [1])
@@ -195,6 +218,11 @@ def take_rows(values: Table, rows: slice | list[int] | npt.NDArray[Any]) -> Any:
         return values.iloc[rows]
     if is_sparse(values):
         return values.tocsr()[rows]
+    if has_columns(values):
+        import pandas as pd
+
+        chosen = {name: np.asarray(values[name])[rows] for name in values.columns}
+        return pd.DataFrame(chosen)
     return np.asarray(values)[rows]
 
 

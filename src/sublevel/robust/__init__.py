@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..conic.batched.solver import Batched
 from ..conic.program import ProgramData
 from ..conic.solver import STATUSES, Clarabel, Solutions, Solver
 from ..deferred import deferred_names
@@ -13,6 +14,7 @@ __all__ = [
     "STATUSES",
     "Audit",
     "Audits",
+    "Batched",
     "CertifiedCost",
     "Clarabel",
     "Cuts",

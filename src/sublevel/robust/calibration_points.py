@@ -179,7 +179,7 @@ class PolicyPoints:
             batches.append(
                 None if batch is None else batch.at_budgets(rows, levels * unit)
             )
-        sets = GivenSets(self.labelled.keys, batches, len(rows))
+        sets = GivenSets(self.labelled.keys, batches, len(rows), len(self.scores))
         with Bar(len(rows), "decisions") if self.progress else nullcontext() as bar:
             arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
         arrays = fall_back(arrays, self.fallback)

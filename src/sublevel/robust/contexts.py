@@ -121,6 +121,11 @@ class ContextSets:
     riders: Riders | None = None
     hopeful: bool = field(default=False, repr=False)
 
+    @property
+    def total(self) -> int:
+        """Number of contexts by which a solver is chosen."""
+        return self.rows
+
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
         batches: list[Batch | None] = []
@@ -209,11 +214,14 @@ class GivenSets:
     keys : the uncertain keys
     batches : for each key its batch of sets, or None for a set value
     rows : number of contexts
+    total : number of contexts by which a solver is chosen: all that are looked at, if
+        only some are looked at together
     """
 
     keys: tuple[UncertainKey, ...]
     batches: list[Batch | None]
     rows: int
+    total: int = 1
 
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
         """The batches at some rows, and these rows."""

@@ -45,6 +45,10 @@ class Sets(Protocol):
     def rows(self) -> int:
         """Number of contexts."""
 
+    @property
+    def total(self) -> int:
+        """Number of contexts by which a solver is chosen: of this call and its like."""
+
     def where_possible(self, rows: Indices) -> tuple[list[Batch | None], Indices]:
         """The batches at those rows that have sets, and these rows."""
 
@@ -62,6 +66,7 @@ def decide_chunks(
 ) -> DecisionArrays:
     """Chunk after chunk. Models predict here, workers solve."""
     rows, workers = sets.rows, count_workers(n_jobs)
+    task = task.for_contexts(sets.total)
     # A context that no result speaks of would be seen.
     decisions = task.layout.room(np.full(rows, "lost"))
     if step is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -259,6 +260,9 @@ class Audits:
     own_oracles: tuple[str, ...]
     slack: Array
 
+    def __repr__(self) -> str:
+        return f"Audits({int(self.passed.sum())} of {len(self.passed)} passed)"
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -330,6 +334,20 @@ class Decision:
     def worst_case(self, parameter: str | cp.Parameter) -> Array:
         """The outcome worst for the objective, or else for the binding constraint."""
         return _look_up(self.outcomes, parameter, "uncertain parameter", "decision")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Status, objective, variables and worst outcomes by name, of plain values.
+
+        Made for JSON: arrays are lists, numbers that are missing or infinite are None.
+        Without a decision to act on there are no variables.
+        """
+        acts = self.decided
+        return {
+            "status": self.status,
+            "objective": _plain(self.objective) if acts else None,
+            "variables": _by_name(self.variables) if acts else {},
+            "worst_case": _by_name(self.outcomes) if acts else {},
+        }
 
     def __repr__(self) -> str:
         return f"Decision({'; '.join(self._facts())})"
@@ -510,7 +528,14 @@ class Decisions:
         """One row a context: status, objective, gap, variables, worst outcomes."""
         import pandas as pd
 
-        table: dict[str, Any] = {
+        return pd.DataFrame(self.columns(), index=self.index)
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns of `to_pandas` by name: a table for any other library.
+
+        Of polars, for example: `pl.DataFrame(decisions.columns())`.
+        """
+        table: dict[str, npt.NDArray[Any]] = {
             "status": self.status,
             "objective": self.objective,
             "gap": self.arrays.gap,
@@ -519,7 +544,26 @@ class Decisions:
             for name, values in parts.items():
                 for head, column in _columns(name, values):
                     table[_unused(prefix + head, table)] = column
-        return pd.DataFrame(table, index=self.index)
+        return table
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dict a context, as `Decision.to_dict` has it; "context" is its label."""
+        labels = range(len(self)) if self.index is None else self.index
+        return [
+            {"context": _plain(label)} | decision.to_dict()
+            for label, decision in zip(labels, self, strict=True)
+        ]
+
+    def to_json(self) -> str:
+        """The records and what is promised of them, as strict JSON.
+
+        Numbers that are missing or infinite are null. Only decisions to act on have
+        variables: what failed its audit has none.
+        """
+        promise = None if self.certificate is None else in_short(self.certificate)
+        return json.dumps(
+            {"promise": promise, "decisions": self.records()}, allow_nan=False
+        )
 
     def __repr__(self) -> str:
         return f"Decisions({len(self)} contexts: {self._tally()})"
@@ -580,6 +624,27 @@ def _columns(name: Named, values: Array) -> Iterator[tuple[str, Array]]:
     axes = (0, *range(values.ndim - 1, 0, -1))
     flat = values.transpose(axes).reshape(len(values), name.size)
     return zip(name.heads(), flat.T, strict=True)
+
+
+def _by_name(parts: Mapping[Named, Array]) -> dict[str, Any]:
+    """Values as lists, under names of their own."""
+    named: dict[str, Any] = {}
+    for name, values in parts.items():
+        named[_unused(name.name, named)] = _plain(values)
+    return named
+
+
+def _plain(value: Any) -> Any:
+    """What strict JSON can hold, with None for what is no finite number."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    if is_number(value):
+        number = float(value)
+        whole = isinstance(value, int | np.integer)
+        return int(value) if whole else number if np.isfinite(number) else None
+    return str(value)
 
 
 def _unused(head: str, table: dict[str, Any]) -> str:

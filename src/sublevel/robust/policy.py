@@ -19,6 +19,7 @@ from ..calibration.certificates import given_certificate, with_sentence
 from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
 from ..calibration.request import read_request
 from ..checks import Array, is_number, require_bool, require_level
+from ..conic.choice import Choice
 from ..conic.solver import Solver
 from ..errors import CertificateVoid, InfiniteBudget, InvalidParameter
 from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
@@ -32,7 +33,7 @@ from ..predictions import Table, index_of
 from ..progress import Bar
 from ..rules.behaviour import Decide, Violates
 from ..sets import UncertaintySet
-from ..tables import html_table
+from ..tables import html_table, number_in_short
 from .calibration_points import WAVE, PolicyPoints, level_units
 from .certified_cost import CertifiedCost, certify
 from .clairvoyant import clairvoyant
@@ -171,6 +172,24 @@ class Policy:
         Solved one by one they are decided just as exactly, only slower.
         """
         return self._engine.one_by_one
+
+    @property
+    def choice(self) -> Choice | None:
+        """What solves the contexts of the compiled program, and why.
+
+        None where there is no such program, or none yet: where the first predictions
+        tell its size.
+
+        Examples
+        --------
+        >>> import cvxpy as cp, sublevel as sl
+        >>> y, x = sl.Uncertain(2, name="y"), cp.Variable(2, nonneg=True)
+        >>> sets = {y: sl.sets.Ellipsoid([1.0, 2.0], [1.0, 1.0])}
+        >>> problem = sl.RobustProblem(cp.Maximize(y @ x), [cp.sum(x) == 1], sets)
+        >>> problem.compile().choice.name
+        'closed form'
+        """
+        return self._engine.choice
 
     @property
     def compiled_losses(self) -> tuple[tuple[Loss, ...] | None, ...]:
@@ -462,7 +481,7 @@ class Policy:
         n_jobs: int | None = None,
         floor: float | Callable[[Array], float] = -np.inf,
     ) -> Array:
-        """The least budget from which on decisions keep their word, shape (n,).
+        """The least budget from which on decisions do not violate, shape (n,).
 
         At every larger budget of the grid the decision at the context does not violate
         once its outcome is known. A fixed function of context and outcome: scores that
@@ -784,7 +803,9 @@ class Policy:
     def _how(self) -> tuple[str, ...]:
         """How contexts are decided, a sentence each."""
         if self.one_by_one is None:
-            return ("Contexts share one compiled program, and are decided in chunks.",)
+            together = "Contexts share one compiled program, and are decided in chunks."
+            choice = self.choice
+            return (together,) if choice is None else (together, f"Solver: {choice}.")
         return (f"Contexts are decided one by one, as {self.one_by_one}.",)
 
     def _promised(self) -> str:
@@ -983,7 +1004,7 @@ class Policy:
             ("contexts", how),
         ]
         if self._settled is not None:
-            facts.append(("budget", f"{self.budget_}"))
+            facts.append(("budget", number_in_short(self.budget_)))
             facts.append(("promise", in_short(self.certificate_)))
         else:
             facts.append(("promise", in_short(promise_of(self._keys))))

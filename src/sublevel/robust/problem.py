@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array, as_numbers, briefly
-from ..conic.by_cvxpy import SOLVERS
+from ..conic.by_name import SOLVERS
 from ..conic.solver import Solver
 from ..errors import InvalidParameter, OneByOne, SolverFailed
 from ..loss_set.source import SetSource, budget_of
 from ..predictions import Table
 from ..sets import UncertaintySet
-from ..tables import html_table
+from ..tables import html_table, number_in_short
 from .contexts import count_contexts
 from .decisions import Audit, Decision, named
 from .judge.set_oracles import FixedOracle
@@ -431,5 +431,5 @@ def _is_stale(policy: Policy, keys: tuple[UncertainKey, ...]) -> bool:
 
 def _in_short(source: AnySource) -> str:
     budget = budget_of(source)
-    at = "" if budget is None else f" at budget {budget}"
+    at = "" if budget is None else f" at budget {number_in_short(budget)}"
     return f"{type(source).__name__}{at}"

@@ -54,7 +54,7 @@ def evaluate_decisions(
     )
     if groups is not None:
         able = ["policy"] if promise.groups else []
-        warn_of_groups(owner, table_by_group({"policy": seen}), able)
+        warn_of_groups(owner, table_by_group({"policy": seen}), able, stacklevel=4)
     return seen
 
 

@@ -190,6 +190,17 @@ def test_what_was_there_already_says_nothing_about_the_pace():
     assert (shown.run, shown.total) == (0, before.total)
 
 
+def test_time_left_learns_how_long_a_problem_takes():
+    cells = list(cells_of(("newsvendor", "shortest-path"), EXTENTS["quick"]))
+    shown = Progress(cells)
+    for number in range(5):
+        shown.add(Outcome(number, 60.0))
+    # Not fourteen newsvendors, as they weigh, but one.
+    shown.add(Outcome(5, 60.0))
+    assert shown.run == 6 * 60
+    assert shown.total - shown.run == pytest.approx(11 * 60)
+
+
 def test_errors_say_the_way_out(tmp_path, monkeypatch):
     with pytest.raises(InvalidParameter, match="newsvendor, portfolio, shortest-path"):
         problems_of("bakery")

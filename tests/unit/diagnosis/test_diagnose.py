@@ -8,6 +8,8 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import sublevel as sl
+from sublevel.calibration.band import band_of
+from sublevel.diagnosis.findings import Check, Findings
 from sublevel.errors import InvalidParameter
 
 POINTS = ["calibration points", "the same, with confidence"]
@@ -327,6 +329,25 @@ def test_the_frontier_picture():
         sl.plots.frontier(frame, "cost")
     with pytest.raises(InvalidParameter, match=r"Policy\.frontier"):
         sl.plots.frontier(frame.drop(columns="low"))
+    bounded = frame.assign(bound=[0.1, 0.05, 0.1, 0.05])
+    assert len(sl.plots.frontier(bounded).collections) > len(ax.collections)
+    # Without test data the bounds are what is drawn.
+    untested = bounded.drop(columns=["violation", "low", "high"])
+    drawn = sl.plots.frontier(untested).containers[0].lines[0].get_xdata()
+    assert drawn.tolist() == [0.05, 0.1]
+    with pytest.raises(InvalidParameter, match="none called 'bound'"):
+        sl.plots.frontier(untested.drop(columns="bound"))
+
+
+def test_the_picture_of_a_band():
+    scores = np.append(np.repeat(np.arange(25.0), 8), [np.inf, np.inf])
+    band = band_of(scores, widest=0.3, delta=0.1)
+    ax = sl.plots.plot_band(band)
+    bounds, beyond = (line.get_ydata() for line in ax.lines)
+    for level, bound in zip(ax.lines[0].get_xdata(), bounds, strict=True):
+        assert bound == band.bound_at(level)
+    assert (beyond < bounds).all()
+    assert np.isfinite(ax.lines[0].get_xdata()).all()
 
 
 @pytest.mark.parametrize("shift", [1e7, 1e9, 1e12])
@@ -336,6 +357,22 @@ def test_outcomes_far_from_their_predictions_are_diagnosed(shift):
     Y = X[:, :2] + rng.normal(size=(60, 2))
     found = sl.diagnose(sl.LossSet(lambda X: X[:, :2]), X, Y + shift)
     assert "bias" in found.to_pandas().query("alarming")["check"].tolist()
+
+
+def test_findings_are_a_line_and_a_table():
+    seen = Findings(
+        (
+            Check("bias", 0.5, "0 up to chance", 5.0, alarming=True),
+            Check("calibration points", 150, ">= 9", float("nan"), alarming=False),
+        ),
+        "More than chance: bias.",
+        limit=3.0,
+    )
+    assert repr(seen) == "Findings(2 checks; more than chance: bias)"
+    shown = seen._repr_html_()
+    assert "<th>! bias</th>" in shown
+    assert "150 (&gt;= 9)" in shown
+    assert "More than chance: bias." in shown
 
 
 # -- what is rare or slight -----------------------------------------------------------

@@ -59,8 +59,10 @@ def seen_of(violated, groups, alpha=0.1):
 
 def test_one_level_for_all_is_warned_of_and_one_a_group_is_not():
     X, Y = contexts(3000)
-    with pytest.warns(GroupsAbove, match=r"'noisy' \(.*Mondrian\(groups\)"):
+    named = r"'noisy' \(.*Mondrian\(groups\)"
+    with pytest.warns(GroupsAbove, match=named) as caught:
         one = rule_of().evaluate(X, Y, groups=GROUPS)
+    assert caught[0].filename == __file__
     table = one.by_group()
     assert table["above"].tolist() == [True, False, True, False]
     for name, flag in GROUPS.items():

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...checks import Array
+from ...conic.choice import chosen
 from ...conic.program import ConeProgram, rows_of
-from ...conic.solver import Clarabel
 from ...errors import InvalidParameter
 from ...guarantees import Certificate
 from ...loss_set.batch import Batch
@@ -150,7 +150,7 @@ def from_layout(about: Plain, arrays: Arrays) -> Contents:
     layout = Layout(
         variables, tuple(key.parts for key in saved), len(ruler.uncertain), ruler.rows
     )
-    task = ChunkTask(compiled, slots, ordinary, layout, Clarabel())
+    task = ChunkTask(compiled, slots, ordinary, layout, chosen(program).solver)
     fallback = about["fallback"]
     action = None if fallback is None else reader.finite(fallback, width)
     _try(task, saved, action, reader.arrays[about["trial"]])

@@ -8,7 +8,8 @@ before it is used, so a step that is wrong is found out, and replaced by CVXPY.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
@@ -62,12 +63,14 @@ class Frame:
     outcomes : id of an uncertain parameter -> (start, number of its key)
     ordinary : id of another parameter -> start
     leaves : all of them, by id
+    tapes : expressions that were read, by the id of the object, each with its tape
     """
 
     variables: Mapping[int, int]
     outcomes: Mapping[int, tuple[int, int]]
     ordinary: Mapping[int, int]
     leaves: Mapping[int, Leaf]
+    tapes: dict[int, tuple[cp.Expression, Tape]] = field(default_factory=dict)
 
     def sizes(self) -> tuple[int, tuple[int, ...], int]:
         """Entries of the variables, of each key, and of the ordinary parameters."""
@@ -79,6 +82,11 @@ class Frame:
             tuple(dims[key] for key in sorted(dims)),
             _end(self.ordinary, self.leaves),
         )
+
+    @cached_property
+    def points(self) -> Leaves:
+        """Random points at which what is read is held against what is written."""
+        return self.random_leaves(np.random.default_rng(0), POINTS)
 
     def random_leaves(self, rng: np.random.Generator, n: int = 1) -> Leaves:
         """Leaves at random, positive and of any declared structure."""
@@ -126,9 +134,16 @@ class Frame:
 
 def read(expression: cp.Expression, frame: Frame) -> Tape:
     """The tape of an expression, checked against CVXPY at random points."""
+    kept = frame.tapes.get(id(expression))
+    if kept is None:
+        # The expression is kept beside its tape, so that its id stays its own.
+        kept = frame.tapes[id(expression)] = expression, _checked(expression, frame)
+    return kept[1]
+
+
+def _checked(expression: cp.Expression, frame: Frame) -> Tape:
     tape = Tape(tuple(_Reader(frame).steps_of(expression)))
-    rng = np.random.default_rng(0)
-    leaves = frame.random_leaves(rng, POINTS)
+    leaves = frame.points
     values = tape.rows(leaves)
     # Every entry by its own terms: coefficients of 1e-9 have digits to be compared too.
     size = tape.gross(leaves, np.zeros(leaves.values.shape))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
+from ...conic.batched.choice import Automatic
 from ...conic.program import Indices, ProgramData, fill
 from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
 from ...loss_set.batch import Batch
@@ -43,6 +44,13 @@ class ChunkTask:
     ordinary: Array
     layout: Layout
     solver: Solver
+
+    def for_contexts(self, contexts: int) -> ChunkTask:
+        """The task of a call with that many contexts: its solver is settled."""
+        if not isinstance(self.solver, Automatic):
+            return self
+        solver = self.solver.chosen(self.compiled.program, contexts)
+        return replace(self, solver=solver)
 
     def decide(self, batches: Sequence[Batch | None], rows: int) -> DecisionArrays:
         """Decide `rows` contexts; a failed one is a status.

@@ -134,6 +134,8 @@ def _integer_columns(
 
 def _refuse_moving_curvature(program: ConeProgram) -> None:
     """A quadratic part that moves with the context may cease to be convex."""
+    if not program.P.nnz:
+        return
     for name, slots in program.slots.items():
         if not name.startswith("ordinary.") and program.P[:, slots].nnz:
             raise Uncompilable("the quadratic part of the objective is uncertain")

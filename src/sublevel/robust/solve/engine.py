@@ -12,9 +12,12 @@ import cvxpy as cp
 import numpy as np
 
 from ...checks import Array
-from ...conic.by_cvxpy import SOLVERS, CvxpySolver, solver_named
+from ...conic.by_cvxpy import CvxpySolver
+from ...conic.by_name import SOLVERS, solver_named
+from ...conic.choice import Choice, chosen
+from ...conic.highs import Highs
 from ...conic.program import Uncompilable
-from ...conic.solver import Clarabel, Solver
+from ...conic.solver import Solver
 from ...errors import (
     EmptySet,
     InvalidParameter,
@@ -136,6 +139,7 @@ class Engine:
         self._prepared, self.kind, self.solver = prepared, kind, solver
         self._changes = changes
         self._task: ChunkTask | None = None
+        self._chosen: tuple[Compiled, Choice] | None = None
         _check_solver(solver)
         self._losses = {key.name: key.losses for key in keys}
         self.one_by_one = self._obstacle(keys)
@@ -175,7 +179,12 @@ class Engine:
         if self._compiled is None:
             return None
         prepared, compiled = self._compiled
-        return self._task or prepared.task(compiled, self._chunk_solver)
+        return self._task or prepared.task(compiled, self._choice(compiled).solver)
+
+    @property
+    def choice(self) -> Choice | None:
+        """What solves chunks, and why; None before there is a compiled program."""
+        return None if self._compiled is None else self._choice(self._compiled[1])
 
     def decide_one(
         self, keys: tuple[UncertainKey, ...], regions: Sequence[UncertaintySet | Any]
@@ -215,17 +224,28 @@ class Engine:
             return None
         return decided if decided[0].status[0] in SURE else None
 
+    def _choice(self, compiled: Compiled) -> Choice:
+        """The solver that was asked for, or the one that suits the program."""
+        if self._asked is not None:
+            return self._asked
+        if self._chosen is None or self._chosen[0] is not compiled:
+            # What it works out of the program is kept with it.
+            self._chosen = compiled, chosen(compiled.program)
+        return self._chosen[1]
+
     @cached_property
-    def _chunk_solver(self) -> Solver:
+    def _asked(self) -> Choice | None:
         if self.solver is None:
-            return Clarabel()
-        return (
-            solver_named(self.solver) if isinstance(self.solver, str) else self.solver
-        )
+            return None
+        if isinstance(self.solver, str):
+            return Choice(solver_named(self.solver), self.solver, "as asked for")
+        return Choice(self.solver, type(self.solver).__name__, "as asked for")
 
     @property
     def _solver_name(self) -> str | None:
-        return self.solver if isinstance(self.solver, str) else None
+        """The name of one of CVXPY's solvers, if one was asked for."""
+        named = isinstance(self.solver, str) and self.solver != "BATCHED"
+        return str(self.solver) if named else None
 
     @property
     def _asks_for_cuts(self) -> bool:
@@ -326,8 +346,8 @@ class Engine:
         except Uncompilable:
             # Parameters at their values, where they cannot stay parameters.
             compiled = compile_counterpart(model, ruler, forms, frozen=True)
-        task = prepared.task(compiled, self._chunk_solver)
-        return task.decide([None] * len(model.keys), 1), {}
+        task = prepared.task(compiled, self._choice(compiled).solver)
+        return task.for_contexts(1).decide([None] * len(model.keys), 1), {}
 
     def _compile(
         self,
@@ -347,8 +367,8 @@ class Engine:
         except Uncompilable as obstacle:
             self.one_by_one = str(obstacle)
             return
-        solver = self._chunk_solver
-        if isinstance(solver, CvxpySolver):
+        solver = self._choice(compiled).solver
+        if isinstance(solver, CvxpySolver | Highs):
             solver.check(compiled.program)
         # What the columns of decisions are is settled before the first one.
         prepared.layout.room(())

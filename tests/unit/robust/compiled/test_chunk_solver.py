@@ -1,10 +1,15 @@
 """Another solver in the place of Clarabel, good or bad."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.conic import by_cvxpy
+from sublevel.conic import by_name
+from sublevel.conic.by_cvxpy import CvxpySolver
+from sublevel.conic.canonical import cone_program
+from sublevel.conic.highs import Highs
+from sublevel.conic.program import fill
 from sublevel.conic.solver import Clarabel, Solutions
 
 from .given import Given, calibrated, contexts, portfolio
@@ -47,7 +52,7 @@ def test_a_solver_of_our_own_is_had_by_name(batch, monkeypatch):
     """One line in the registry: no warning, no detour through CVXPY."""
     problem, X, expected = batch
     own = Own()
-    monkeypatch.setitem(by_cvxpy.SOLVERS, "OWN", lambda: own)
+    monkeypatch.setitem(by_name.SOLVERS, "OWN", lambda: own)
     found = problem.compile(solver="OWN").decide(X)
     assert own.seen == 6
     np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-6)
@@ -118,19 +123,64 @@ def test_it_is_left_out_where_contexts_go_one_by_one(batch):
     np.testing.assert_allclose(found.objective, expected.objective[:2], rtol=1e-5)
 
 
-@pytest.mark.parametrize("solver", ["SCS", "HIGHS"])
-def test_named_solvers_share_the_program_and_say_what_they_cost(solver):
-    """An LP for HiGHS; what SCS has too few digits of is solved again by Clarabel."""
+def test_named_solvers_share_the_program_and_say_what_they_cost():
+    """What SCS has too few digits of is solved again by Clarabel."""
     rng = np.random.default_rng(92)
     problem = portfolio(calibrated("absolute", DIM, rng), DIM)[2]
     X = contexts(3, DIM, rng)
     expected = problem.compile().decide(X)
-    with pytest.warns(sl.errors.OneByOne, match=f"solver='{solver}'.*one by one"):
-        policy = problem.compile(solver=solver)
+    with pytest.warns(sl.errors.OneByOne, match="solver='SCS'.*one by one"):
+        policy = problem.compile(solver="SCS")
     assert policy.one_by_one is None
     decisions = policy.decide(X)
     assert (decisions.status == "optimal").all()
     np.testing.assert_allclose(decisions.objective, expected.objective, rtol=1e-4)
+
+
+def test_live_highs_as_posed_anew():
+    """Costs, entries and right-hand sides that change; some contexts have no best."""
+    rng = np.random.default_rng(94)
+    n, m = 4, 40
+    cost, row, top = cp.Parameter(n), cp.Parameter(n), cp.Parameter()
+    x = cp.Variable(n)
+    rows = [x >= 0, row @ x <= top, x[0] - x[1] == 1, x[1] + x[2] <= 3]
+    program = cone_program(
+        cp.Problem(cp.Minimize(cost @ x), rows),
+        {cost.id: "cost", row.id: "row", top.id: "top"},
+    )
+    slots = {
+        "cost": rng.normal(size=(m, n)),
+        "row": rng.uniform(0.1, 1, (m, n)),
+        "top": np.full((m, 1), 2.0),
+    }
+    slots["top"][::5] = -1.0  # infeasible
+    slots["row"][1::5, 3], slots["cost"][1::5, 3] = 0.0, -1.0  # unbounded
+    slots["cost"][2::5] = np.round(slots["cost"][2::5])  # ties
+    slots["cost"][3::5, :] = np.nan
+    for moving in (("cost", "row", "top"), ("cost", "top")):
+        fixed = np.zeros(program.size)
+        fixed[program.slots["row"]], fixed[-1] = 0.5, 1.0
+        data = fill(program, fixed, {name: slots[name] for name in moving})
+        ours, theirs = Highs().solve(data), CvxpySolver("HIGHS").solve(data)
+        np.testing.assert_array_equal(ours.status, theirs.status)
+        assert (ours.status[::5] == 1).all()
+        assert (ours.status[3::5] == 3).all()
+        best = ours.status == 0
+        assert best.sum() >= 16
+        np.testing.assert_allclose(
+            ours.objective[best], theirs.objective[best], rtol=1e-7, atol=1e-9
+        )
+
+
+def test_live_highs_decides_without_a_warning():
+    rng = np.random.default_rng(92)
+    problem = portfolio(calibrated("absolute", DIM, rng), DIM)[2]
+    X = contexts(9, DIM, rng)
+    policy = problem.compile(solver="HIGHS")
+    assert policy.choice.name == "HIGHS"
+    decisions, expected = policy.decide(X), problem.compile(solver="CLARABEL").decide(X)
+    assert (decisions.status == "optimal").all()
+    np.testing.assert_allclose(decisions.objective, expected.objective, rtol=1e-6)
 
 
 def test_one_context_comes_without_that_warning():

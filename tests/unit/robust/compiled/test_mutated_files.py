@@ -20,8 +20,6 @@ from sublevel.errors import InvalidParameter
 from .given import Given, calibrated, contexts
 from .mutations import MUTATIONS
 
-ROOT = Path(__file__).parents[4]
-
 
 def policies():
     """A policy of many steps, sets and a fallback; one calibrated itself; a union."""
@@ -101,12 +99,13 @@ def _end(path, models, X, before):
 def run(folder, count, seed):
     """The campaign in a process of its own: its ends."""
     code = (
-        "from tests.unit.robust.compiled.test_mutated_files import campaign;"
+        "from compiled.test_mutated_files import campaign;"
         f"print('ends', sorted(campaign({str(folder)!r}, {count}, {seed}).items()))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=ROOT,
+        # By a short name: other packages have been seen to install a "tests" too.
+        cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         timeout=1500,

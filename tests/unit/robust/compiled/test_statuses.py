@@ -153,9 +153,16 @@ def test_numbers_too_large_for_arithmetic(rng):
     undisturbed(problem, X, found, np.array([0, 2, 3]))
 
 
+def without_closed_form(sets):
+    """A portfolio with a second row."""
+    r, w = sl.Uncertain(DIM), cp.Variable(DIM, nonneg=True)
+    rows = [cp.sum(w) == 1, w[0] + w[1] <= 0.9]
+    return sl.RobustProblem(cp.Maximize(r @ w), rows, {r: sets})
+
+
 def test_a_solver_that_gives_up_or_panics(rng, monkeypatch):
     sets, X = calibrated("gaussian", DIM, rng), contexts(6, DIM, rng)
-    problem = portfolio(sets, DIM)[2]
+    problem = without_closed_form(sets)
     policy = problem.compile(engine="dual")
     expected = policy.decide(X).objective
 
@@ -191,7 +198,7 @@ def test_a_solver_that_gives_up_or_panics(rng, monkeypatch):
 
 def test_an_interrupted_solver_is_interrupted(rng, monkeypatch):
     sets, X = calibrated("gaussian", DIM, rng), contexts(2, DIM, rng)
-    policy = portfolio(sets, DIM)[2].compile()
+    policy = without_closed_form(sets).compile()
 
     def stop(solved):
         raise KeyboardInterrupt

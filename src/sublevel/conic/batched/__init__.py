@@ -1,0 +1,1 @@
+"""Contexts of one cone program solved together, in compiled code."""

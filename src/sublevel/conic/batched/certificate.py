@@ -1,0 +1,106 @@
+"""Whether what compiled code says of a context is so, from the data alone.
+
+A point x with multipliers z is believed to be optimal if its slack b - A x lies in the
+cones, z in their duals, and if all that is left open, in units of the objective, is
+next to nothing: the gap, what the dual's residual may be worth (as in `optimality`),
+and what the distances from the cones are worth to the multipliers, and the other way
+round. A ray that proves that there is no solution is checked the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ...checks import Array
+from ..optimality import GOOD, LEAST, quadratic, relative_error, transposed
+from ..program import ProgramData, rows_of
+
+Flags = npt.NDArray[np.bool_]
+
+#: How far a slack may lie outside its cone, in units of its row; and a ray.
+INSIDE, RAY = 1e-7, 1e-7
+#: How far multipliers may lie outside the dual cone, relative to the largest.
+DUAL = 1e-9
+
+
+def optimal(data: ProgramData, x: Array, z: Array) -> Flags:
+    """Which points are seen to be optimal, shape (n,)."""
+    right, product = data.b.rows(), times(data, x)
+    slack = right - product
+    outside, negative = _outside(data, slack), _outside_dual(data, z)
+    size = np.maximum(np.maximum(np.abs(right), np.abs(product)), 1.0)
+    kept = (outside <= INSIDE * size).all(axis=1)
+    kept &= _small_beside(negative, z)
+    q = data.q.rows()[:, :-1]
+    value = np.maximum(np.abs(q * x).sum(axis=1), np.abs(right * z).sum(axis=1))
+    curved = np.abs(np.sum(quadratic(data, x) * x, axis=1))
+    value = np.maximum(np.maximum(value, curved), LEAST)
+    worth = np.sum(np.abs(z) * outside, axis=1) + np.sum(
+        negative * np.abs(slack), axis=1
+    )
+    error = relative_error(data, x, z) + worth / value
+    return np.asarray(kept & (error <= GOOD))
+
+
+def infeasible(data: ProgramData, z: Array) -> Flags:
+    """Which multipliers prove that nothing is feasible: A' z = 0, b' z < 0, (n,)."""
+    price = np.sum(data.b.rows() * z, axis=1)
+    left = np.abs(transposed(data, z)).max(axis=1, initial=0.0)
+    return np.asarray(_small_beside(_outside_dual(data, z), z) & (left <= -RAY * price))
+
+
+def unbounded(data: ProgramData, x: Array) -> Flags:
+    """Which directions improve without end: P x = 0, -A x in the cones, q' x < 0."""
+    gain = -np.sum(data.q.rows()[:, :-1] * x, axis=1)
+    left = np.abs(quadratic(data, x)).max(axis=1, initial=0.0)
+    outside = _outside(data, -times(data, x)).max(axis=1, initial=0.0)
+    return np.asarray((np.maximum(left, outside) <= RAY * gain) & (gain > 0))
+
+
+def times(data: ProgramData, x: Array) -> Array:
+    """A x at each context: the constant part, then the entries that vary."""
+    program, block = data.program, data.A
+    constant = block.base.copy()
+    constant[block.where] = 0.0
+    product = np.ascontiguousarray((program.matrix(constant) @ x.T).T)
+    if len(block.where):
+        terms = block.values * x[:, program.columns[block.where]]
+        rows = program.indices[block.where]
+        order = np.argsort(rows, kind="stable")
+        hit, first = np.unique(rows[order], return_index=True)
+        product[:, hit] += np.add.reduceat(terms[:, order], first, axis=1)
+    return product
+
+
+def _small_beside(outside: Array, z: Array) -> Flags:
+    largest = np.abs(z).max(axis=1, initial=0.0)
+    return np.asarray(outside.max(axis=1, initial=0.0) <= DUAL * largest)
+
+
+def _outside(data: ProgramData, slack: Array) -> Array:
+    """How far each row is outside its cone, shape (n, rows); a cone's in its head."""
+    return _distances(data, slack, np.abs)
+
+
+def _outside_dual(data: ProgramData, z: Array) -> Array:
+    """The same for the dual cones; that of a zero cone is everything."""
+    return _distances(data, z, np.zeros_like)
+
+
+def _distances(data: ProgramData, v: Array, of_zero: Callable[[Array], Array]) -> Array:
+    result, start = np.maximum(-v, 0.0), 0
+    for kind, size in data.program.cones:
+        rows = rows_of(kind, size)
+        part = slice(start, start + rows)
+        if kind == "zero":
+            result[:, part] = of_zero(v[:, part])
+        elif kind == "soc":
+            result[:, part] = 0.0
+            length = np.sqrt(np.sum(v[:, start + 1 : part.stop] ** 2, axis=1))
+            result[:, start] = np.maximum(length - v[:, start], 0.0)
+        start += rows
+    # What is no number is as far outside as can be.
+    return np.where(np.isfinite(v), result, np.inf)

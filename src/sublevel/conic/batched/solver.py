@@ -1,0 +1,148 @@
+"""Contexts of one program solved together, side by side in vector registers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ...checks import Array
+from ..optimality import quadratic
+from ..program import ConeProgram, ProgramData
+from ..scaling import Scaling, extraordinary, scale
+from ..solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Clarabel, Solutions
+from . import certificate
+from .choice import obstacle, require
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+
+class Batched:
+    """An interior-point method for eight contexts at a time, and Clarabel for the rest.
+
+    All contexts share one ordering and one symbolic factorisation. What comes out is
+    checked from the data, context by context; one that is not seen to be optimal, or to
+    have no solution, goes to Clarabel. The answer at a context never depends on the
+    others. Needs numba: `pip install 'sublevel[fast]'`.
+
+    Examples
+    --------
+    >>> import sublevel as sl
+    >>> sl.robust.Batched()  # for RobustProblem.compile(solver=...)
+    Batched()
+    """
+
+    def __init__(self) -> None:
+        require("Batched()")
+        self._plan: tuple[ConeProgram, Plan] | None = None
+
+    def __repr__(self) -> str:
+        return "Batched()"
+
+    def solve(self, data: ProgramData) -> Solutions:
+        """Solve all contexts."""
+        return self.completed(data, self.attempt(data))
+
+    def completed(self, data: ProgramData, solved: Solutions) -> Solutions:
+        """What an attempt left open solved by Clarabel, and written over it."""
+        rest = np.flatnonzero(solved.status == FAILED)
+        if not rest.size:
+            return solved
+        other = Clarabel().solve(data.at(rest))
+        for mine, its in (
+            (solved.status, other.status),
+            (solved.x, other.x),
+            (solved.objective, other.objective),
+            (solved.bound, other.bound),
+        ):
+            if mine is not None and its is not None:
+                mine[rest] = its
+        return solved
+
+    def attempt(self, data: ProgramData) -> Solutions:
+        """The same without Clarabel: what is not certified has failed."""
+        n, program = len(data), data.program
+        nan = np.full(n, np.nan)
+        solved = Solutions(
+            np.full(n, FAILED), np.full((n, program.width), np.nan), nan, nan.copy()
+        )
+        if obstacle(program) is not None:
+            return solved
+        plan, odd, usable = self.plan(program), extraordinary(data), data.finite
+        for rows in (np.flatnonzero(usable & ~odd), np.flatnonzero(usable & odd)):
+            if not rows.size:
+                continue
+            some = data if len(rows) == n else data.at(rows)
+            scaling = scale(some) if odd[rows[0]] else None
+            _write(solved, rows, some, scaling, plan)
+        return solved
+
+    def plan(self, program: ConeProgram) -> Plan:
+        """What all contexts of a program share; made once."""
+        from .plan import plan_of
+
+        if self._plan is None or self._plan[0] is not program:
+            self._plan = program, plan_of(program)
+        return self._plan[1]
+
+
+def _write(
+    solved: Solutions,
+    rows: npt.NDArray[np.intp],
+    data: ProgramData,
+    scaling: Scaling | None,
+    plan: Plan,
+) -> None:
+    """Solve some rows, and write down what is certified."""
+    seen = data if scaling is None else scaling.apply(data)
+    status, x, z = _certified(seen, plan)
+    curved = np.sum(quadratic(seen, x) * x, axis=1) / 2
+    value = np.sum(seen.q.rows()[:, :-1] * x, axis=1) + curved
+    bound = -np.sum(seen.b.rows() * z, axis=1) - curved
+    if scaling is not None:
+        x, value, bound = (
+            scaling.points(x),
+            scaling.values(value),
+            scaling.values(bound),
+        )
+    best = status == OPTIMAL
+    sign, offsets = data.program.sign, data.offsets
+    solved.status[rows] = status
+    solved.x[rows[best]] = x[best]
+    solved.objective[rows[best]] = (sign * (value + offsets))[best]
+    if solved.bound is not None:
+        solved.bound[rows[best]] = (sign * (bound + offsets))[best]
+
+
+def _certified(
+    data: ProgramData, plan: Plan
+) -> tuple[npt.NDArray[np.int64], Array, Array]:
+    """Status, x and z of every context; FAILED where nothing is proved."""
+    from . import iterate
+
+    codes, x, z = iterate.run(plan, data)
+    status = np.full(len(data), FAILED)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        for code, claim, proved in (
+            ((iterate.SOLVED, iterate.STUCK), OPTIMAL, certificate.optimal),
+            ((iterate.INFEASIBLE,), INFEASIBLE, _no_point),
+            ((iterate.UNBOUNDED,), UNBOUNDED, _no_end),
+        ):
+            rows = np.flatnonzero(np.isin(codes, code))
+            if rows.size:
+                whole = len(rows) == len(data)
+                some = (data, x, z) if whole else (data.at(rows), x[rows], z[rows])
+                status[rows[proved(*some)]] = claim
+    return status, x, z
+
+
+def _no_point(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
+    del x
+    return certificate.infeasible(data, z)
+
+
+def _no_end(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
+    del z
+    return certificate.unbounded(data, x)

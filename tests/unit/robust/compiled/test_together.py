@@ -1,0 +1,94 @@
+"""Policies whose contexts are solved together."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import sublevel as sl
+from sublevel.conic.batched import choice
+from sublevel.conic.batched.choice import Automatic
+from sublevel.conic.solver import Clarabel
+
+from .given import calibrated, compiled_of, contexts, portfolio
+
+pytest.importorskip("numba")
+
+DIM = 3
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """A second row couples the variables, so that there is no closed form."""
+    r, w = sl.Uncertain(DIM, name="r"), cp.Variable(DIM, nonneg=True, name="w")
+    sets = calibrated("gaussian", DIM, np.random.default_rng(0))
+    rows = [cp.sum(w) == 1, w[0] + w[1] <= 0.7]
+    return sl.RobustProblem(cp.Maximize(r @ w), rows, {r: sets})
+
+
+def test_decisions_are_those_of_clarabel_and_of_any_chunk(problem):
+    X = contexts(500, DIM, np.random.default_rng(1))
+    alone = problem.compile(solver="CLARABEL").decide(X)
+    policy = problem.compile(solver="BATCHED")
+    together = policy.decide(X)
+    assert together.audit.passed.all()
+    np.testing.assert_array_equal(together.status, alone.status)
+    np.testing.assert_allclose(together.objective, alone.objective, rtol=1e-6)
+    by_default = problem.compile()
+    for policy_, chunk, n_jobs in ((policy, 7, None), (by_default, 90, 2)):
+        again = policy_.decide(X, chunk=chunk, n_jobs=n_jobs)
+        np.testing.assert_array_equal(again.value("w"), together.value("w"))
+        np.testing.assert_array_equal(again.objective, together.objective)
+
+
+def test_few_contexts_go_to_clarabel(problem):
+    program = compiled_of(problem.compile()).program
+    least = choice.least_contexts(program)
+    assert isinstance(Automatic().chosen(program, least - 1), Clarabel)
+    assert isinstance(Automatic().chosen(program, least), sl.robust.Batched)
+    assert f"from {least} contexts" in str(problem.compile().explain())
+
+
+def test_without_numba_nothing_changes(problem, monkeypatch):
+    monkeypatch.setattr(choice, "is_installed", lambda: False)
+    policy = problem.compile()
+    assert "numba" in str(policy.explain())
+    program = compiled_of(policy).program
+    assert isinstance(Automatic().chosen(program, 10**6), Clarabel)
+    with pytest.raises(sl.errors.InvalidParameter, match=r"sublevel\[fast\]"):
+        problem.compile(solver="BATCHED")
+
+
+def test_explain_says_what_was_asked_for_and_what_stands_in_the_way(problem):
+    asked = problem.compile(solver="CLARABEL")
+    assert "Solver: CLARABEL: as asked for" in str(asked.explain())
+    curved = portfolio(calibrated("poisson", DIM, np.random.default_rng(2)), DIM)[2]
+    assert "cones of kind exp" in str(curved.compile().explain())
+
+
+def test_cones_that_are_not_taken_go_to_clarabel():
+    rng = np.random.default_rng(3)
+    problem = portfolio(calibrated("poisson", DIM, rng), DIM)[2]
+    X = contexts(5, DIM, rng)
+    together = problem.compile(solver="BATCHED").decide(X)
+    alone = problem.compile(solver="CLARABEL").decide(X)
+    np.testing.assert_array_equal(together.objective, alone.objective)
+
+
+def test_a_quadratic_objective_and_contexts_without_a_decision():
+    """A demand that at some contexts cannot be met in the worst case."""
+    rng = np.random.default_rng(4)
+    sets = calibrated("gaussian", 2, rng)
+    demand, stock = sl.Uncertain(2, name="d"), cp.Variable(2, name="stock")
+    cost = cp.sum_squares(stock) + cp.sum(stock)
+    problem = sl.RobustProblem(
+        cp.Minimize(cost), [stock >= demand, stock <= 4.2], {demand: sets}
+    )
+    X = contexts(60, 2, rng)
+    alone = problem.compile(solver="CLARABEL").decide(X)
+    together = problem.compile(solver="BATCHED").decide(X)
+    assert set(np.unique(alone.status)) == {"optimal", "infeasible"}
+    np.testing.assert_array_equal(together.status, alone.status)
+    best = alone.status == "optimal"
+    np.testing.assert_allclose(
+        together.objective[best], alone.objective[best], rtol=1e-6
+    )
