@@ -89,7 +89,19 @@ class Polytope(UncertaintySet):
 
     def conditions(self, outcome: cp.Expression) -> list[cp.Constraint]:
         rows, bound, units = self._scaled()
-        return [(rows / units) @ outcome <= bound]
+        rows = rows / units
+        first, second = _opposite(rows, bound)
+        if not first:
+            return [rows @ outcome <= bound]
+        # Two opposite inequalities have no interior, and multipliers without end, on
+        # which interior points lose their digits. An equality has neither.
+        equal = rows[first] @ outcome == bound[first]
+        if np.linalg.matrix_rank(rows[first]) == self.dim:
+            # A point: the other rows say nothing more.
+            return [equal]
+        others = np.setdiff1d(np.arange(len(bound)), [*first, *second])
+        sides = [rows[others] @ outcome <= bound[others]] if others.size else []
+        return [equal, *sides]
 
     def vertices(self) -> Array:
         """The corners, shape (n, dim), in no particular order.
@@ -190,6 +202,22 @@ class Polytope(UncertaintySet):
         from scipy.spatial import ConvexHull
 
         return float(ConvexHull(hull.corners()).volume)
+
+
+def _opposite(rows: Array, bound: Array) -> tuple[list[int], list[int]]:
+    """Pairs of rows a y <= b and -a y <= -b: the first ones, and the second ones."""
+    # Adding zero makes the negative one positive, so that equal rows are equal bytes.
+    table = np.column_stack([rows, bound]) + 0.0
+    where: dict[bytes, int] = {}
+    first, second = [], []
+    for k, row in enumerate(table):
+        other = where.pop((0.0 - row).tobytes(), None)
+        if other is None:
+            where[row.tobytes()] = k
+        else:
+            first.append(other)
+            second.append(k)
+    return first, second
 
 
 class _Hull(NamedTuple):

@@ -68,7 +68,6 @@ REFUSED = {
     "huber-of-hinge": lambda: cp.huber(cp.pos(R @ Z)) + R @ W <= 4,
     "log-of-minimum": lambda: R @ W + cp.log(1 + cp.minimum(R @ Z, 5)) >= 0,
     "root-of-minimum": lambda: cp.sqrt(cp.minimum(R @ Z, 5)) + R @ W >= 0,
-    "cone-that-mentions": mentioned,
     "norm": lambda: cp.norm(cp.multiply(R, W)) <= 1,
     "equality": lambda: R @ W == 1,
     "log-sum-exp": lambda: cp.log_sum_exp(cp.multiply(R, W)) <= 1,
@@ -123,6 +122,17 @@ def test_the_rest_is_refused_with_the_constraint_and_a_reason(name):
     with pytest.raises(NotRobustifiable, match="cannot be made robust") as caught:
         build(REFUSED[name]())
     assert str(REFUSED[name]())[:12].split("(")[0].split(" ")[0] in str(caught.value)
+
+
+def test_rows_that_mention_an_outcome_without_depending_on_it_are_certain():
+    goal, limits = cp.Minimize(-cp.sum(W + Z)), [W <= 3]
+    plain = [cp.norm(Z) + R @ Z <= 3, R @ W <= 3]
+    ours, same = (
+        RobustProblem(goal, [*rows, *limits], {R: UNCERTAINTY[R]}).solve()
+        for rows in ([mentioned()], plain)
+    )
+    assert ours.status == "optimal"
+    assert ours.objective == pytest.approx(same.objective, abs=1e-6)
 
 
 def test_a_certain_curve_needs_no_variable_of_its_own():

@@ -236,6 +236,7 @@ def test_constraints_equal_their_vertices_written_out(name):
 #: Sums of maxima are exact over any set; two more are refused over boxes as well, and
 #: one has no decision.
 SUMS = ("parameter-times-maximum", "largest-outcome", "infinity-norm")
+NORMS = ("norm-of-one-entry", "norm-of-one-uncertain-entry")
 HARD = ("costs-times-curve", "curve-of-costs", "cone-of-its-own", "root")
 #: The ellipsoids within the boxes, whose entries move together.
 BALLS = {
@@ -244,12 +245,32 @@ BALLS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name not in SUMS])
+@pytest.mark.parametrize(
+    "name", [name for name in FORMS if name not in (*SUMS, *NORMS)]
+)
 def test_their_neighbours_are_refused_where_entries_move_together(name):
     constraint = FORMS[name][1]()
     with pytest.raises(NotRobustifiable, match="cannot be made robust") as caught:
         RobustProblem(GOAL, [constraint, *LIMITS], BALLS)
     assert str(constraint) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_of_what_moves_apart_are_those_of_the_largest_sizes(name):
+    """The size of R @ Z is at most |middle @ Z| plus the norm of half the widths."""
+    sizes = []
+    for p in (R, Q):
+        lower, upper = REGIONS[p].bounds()
+        size = cp.abs(Z @ (lower + upper) / 2)
+        sizes.append(size + cp.norm(cp.multiply((upper - lower) / 2, Z)))
+    limit = FORMS[name][1]()
+    entries = sizes if name == NORMS[0] else [sizes[0], cp.abs(Z[0]), cp.abs(Z[1])]
+    bounds = cp.Variable(len(entries))
+    rows = [size <= bound for size, bound in zip(entries, bounds, strict=True)]
+    decision = RobustProblem(GOAL, [limit, *LIMITS], BALLS).solve()
+    assert decision.status == "optimal"
+    best = solved(GOAL, [cp.norm(bounds) <= limit.args[1], *rows, *LIMITS])
+    assert decision.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMS if name not in HARD])

@@ -3,7 +3,9 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.constraints import Equality, Inequality
 
+import sublevel as sl
 from sublevel import losses, sets
 from sublevel.errors import NotRobustifiable, Unbounded
 from sublevel.robust.solve.support_bound import support_bound
@@ -85,3 +87,32 @@ def test_an_outcome_with_a_coefficient_that_is_no_variable(engine):
     np.testing.assert_allclose(
         problem.solve(engine=engine).value(x), [2.0, 1.5, 2.0], atol=1e-6
     )
+
+
+def test_opposite_inequalities_are_an_equality_and_keep_their_digits():
+    """A point, and a simplex, written with inequalities that have no interior."""
+    rng = np.random.default_rng(0)
+    both = np.vstack([np.eye(3), -np.eye(3)])
+    place = np.array([4.267, 4.224, 3.363])
+    touching = rng.normal(size=(2, 3))
+    point = sets.Polytope(
+        np.vstack([both, touching]), np.concatenate([both @ place, touching @ place])
+    )
+    ones = np.ones((1, 3))
+    flat = sets.Polytope(
+        np.vstack([ones, -ones, -np.eye(3)]), [1.0, -1.0, 0.0, 0.0, 0.0]
+    )
+    kinds = [[type(c) for c in U.constraints(cp.Variable(3))] for U in (point, flat)]
+    assert kinds == [[Equality], [Equality, Inequality]]
+    for region, corners in ((point, place[None]), (flat, np.eye(3))):
+        y, x = sl.Uncertain(3, name="y"), cp.Variable(3, bounds=[-1, 1])
+        for _ in range(3):
+            table, row = rng.normal(size=(3, 3)), rng.normal(size=3)
+            goal = cp.Minimize(y @ (table @ x) + row @ x)
+            problem = sl.RobustProblem(goal, [y @ x <= 2], {y: region})
+            worst = cp.Variable()
+            rows = [c @ (table @ x) + row @ x <= worst for c in corners]
+            rows += [c @ x <= 2 for c in corners]
+            best = cp.Problem(cp.Minimize(worst), rows).solve(solver=cp.HIGHS)
+            for decision in (problem.solve(), problem.compile().decide()):
+                assert np.ravel(decision.objective) == pytest.approx(best, rel=1e-6)

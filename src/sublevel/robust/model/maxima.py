@@ -185,32 +185,11 @@ class SumsOfMaxima:
         pieces = [self.pieces(group) for group in groups]
         read = [each for each in pieces if each is not None]
         if len(read) < len(pieces):
-            lost = next(
-                g for g, each in zip(groups, pieces, strict=True) if each is None
-            )
-            return Refusal(self._curved(lost))
+            return Refusal("it bends the outcome, and is no maximum of linear pieces.")
         counts = [prod(map(len, each)) for each in read]
         worst = groups[int(np.argmax(counts))]
         return TooMany(
             rewrite(worst, max(counts), self._keys), max(counts) <= MOST_SEARCHED
-        )
-
-    def _curved(self, group: Group) -> str:
-        bent = next(p for p in group.bent if self._summands.pieces(p) is None)
-        names = key_names(self._keys, group)
-        if not Nature(bent.value).is_convex:
-            return (
-                f"its worst case over the outcome in {bent.body} is not a convex "
-                "problem. A function that bends the outcome must be concave where "
-                "nature wants it large, and convex where it wants it small."
-            )
-        return (
-            f"{bent.body} depends on several entries of {names} that move together, "
-            "in a convex way that is no maximum of linear pieces, or in several "
-            "places that nature could not all make worst at once. Use a set whose "
-            "entries move independently (sl.sets.Box) or one of few outcomes "
-            "(sl.sets.Finite), or write the function with linear pieces (cp.norm1, "
-            "cp.norm_inf, cp.maximum)."
         )
 
     def _written(self, group: Group) -> cp.Expression | None:
@@ -229,7 +208,8 @@ class SumsOfMaxima:
             and combined <= (ends or MOST_COMBINED)
         ):
             return _combined(read, group.linear)
-        if ends is not None:
+        # Of a single entry nothing but its ends matters, whatever it moves with.
+        if ends is not None or len(group.entries) == 1:
             return self._at_ends(group)
         return None
 

@@ -32,6 +32,9 @@ from .uncertain import Key, uncertain_in
 #: the maximum of the worst cases, however these depend on one another.
 MAXIMA = (cp.max, cp.min, cp.maximum, cp.minimum, cp.norm_inf, cp.cummax)
 
+#: Functions that grow with the size of every entry of their first argument.
+LENGTHS = (cp.Pnorm, cp.quad_over_lin)
+
 #: Which way nature wants each side of a constraint to go; other kinds stay as they are.
 SENSES = {Inequality: (1, -1), NonNeg: (-1,)}
 
@@ -177,10 +180,17 @@ class _Rewriter:
             slope = 0
         if slope == 0:
             if not (argument.size == 1 or isinstance(node, Elementwise | cp.norm_inf)):
-                return self._one_entry(node, argument)
+                return self._several(node, argument)
             inner = self.walk(argument, 0)
             return [self._bounded(inner, 1), self._bounded(inner, -1)]
         return [self._bounded(self.walk(argument, slope), slope)]
+
+    def _several(self, node: Atom, argument: cp.Expression) -> list[tuple[Any, Any]]:
+        """What stands for an argument of several entries, none of a sign."""
+        if isinstance(node, LENGTHS) and node.args[0] is argument:
+            sizes = self.walk(cp.abs(argument), 1)
+            return [self._bounded(sizes, 1)]
+        return self._one_entry(node, argument)
 
     def _one_entry(self, node: Atom, argument: cp.Expression) -> list[tuple[Any, Any]]:
         """The ends of an argument of which a single entry is uncertain."""

@@ -22,13 +22,14 @@ from ...conic.program import Indices
 from ...conic.substitution import substituted
 from ...epigraph import Epigraph
 from ...errors import NotRobustifiable
+from .bounding import bounding
 from .ends import Ends
-from .exactness import Shapes, exact_form
+from .exactness import WAY_OUT, Shapes, exact_form
 from .lifting import lifted_in
 from .maxima import SumsOfMaxima, TooMany, residual_of
 from .nature import Nature
 from .refusal import Refusal
-from .set_shape import tied
+from .set_shape import SetShape, tied
 from .spelling import spelled_out
 from .uncertain import Key, uncertain_in
 
@@ -157,7 +158,44 @@ class _Ways:
             return listed
         if isinstance(refusal, TooMany) and refusal.can_be_searched:
             return RobustConstraint(constraint, [], [], held=constraint)
-        raise refusal
+        raise self._with_rewrite(constraint, refusal)
+
+    def _with_rewrite(self, constraint: cp.Constraint, refusal: Refusal) -> Refusal:
+        """The refusal with what to write instead, where anything is known to do."""
+        safe = None
+        if not isinstance(refusal, TooMany) and constraint.is_dcp():
+            safe = bounding(constraint, self._is_exact)
+        if safe is None:
+            return refusal
+        reason = str(refusal).removesuffix(WAY_OUT).rstrip()
+        seen = [
+            key
+            for key in self._keys
+            if {p.id for p in key} & {p.id for p in uncertain_in(constraint)}
+        ]
+        names = ", ".join(_as_typed(key) for key in seen)
+        return Refusal(
+            f"{reason} Ways out: a bound for each entry, which is safe and not exact: "
+            f"{safe.in_words()}; or, exactly, a set of few outcomes, {{{names}: "
+            "sl.sets.Finite(points)}" + self._apart(constraint, names) + "."
+        )
+
+    def _apart(self, constraint: cp.Constraint, names: str) -> str:
+        """The way out of a set whose entries move independently, if it is one."""
+        apart = {
+            key: SetShape(np.arange(sum(p.size for p in key))) for key in self._keys
+        }
+        sums = SumsOfMaxima(
+            self._keys, apart, Ends(), _Ways(self._keys, apart, Ends())._is_exact
+        )
+        try:
+            exact_form(sums.rewritten(constraint), self._keys, apart)
+        except Refusal:
+            return ""
+        return (
+            f", or a looser one whose entries move independently, {{{names}: "
+            "sl.sets.Box(*U.bounds())}"
+        )
 
     def _is_exact(self, constraint: cp.Constraint) -> bool:
         try:
@@ -200,6 +238,12 @@ class _Ways:
                 f"at the outcome {outcome} CVXPY does not know it to be convex (DCP)."
             )
         return RobustConstraint(copy, [copy], [])
+
+
+def _as_typed(key: Key) -> str:
+    """A key as it is written in the sets of a model."""
+    names = ", ".join(parameter.name() for parameter in key)
+    return names if len(key) == 1 else f"({names})"
 
 
 def at_outcome(constraint: cp.Constraint, key: Key, outcome: Array) -> cp.Constraint:

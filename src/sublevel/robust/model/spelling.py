@@ -12,11 +12,13 @@ from typing import Any, TypeVar
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 from cvxpy.atoms.affine.binary_operators import MulExpression
 from cvxpy.atoms.affine.conj import conj
 from cvxpy.atoms.affine.conv import conv, convolve
 from cvxpy.atoms.affine.real import real
 from cvxpy.atoms.affine.wraps import nonneg_wrap, nonpos_wrap
+from cvxpy.atoms.quad_form import QuadForm
 
 from .running_sums import as_product
 from .uncertain import uncertain_in
@@ -48,7 +50,7 @@ def _spelled(written: Any) -> Any:
     """The same in plainer words, or None."""
     if isinstance(written, cp.Variable):
         return _signed(written)
-    square = _square(written)
+    square = _square(written) or _quadratic(written)
     if square is not None:
         return spelled_out(square)
     given = list(written.args)
@@ -90,12 +92,32 @@ def _square(written: Any) -> cp.Expression | None:
         return None
     if matrix.parameters() or matrix.value is None:
         return None
-    values, axes = np.linalg.eigh(np.asarray(matrix.value, dtype=float))
+    return _sum_of_squares(matrix, right)
+
+
+def _quadratic(written: Any) -> cp.Expression | None:
+    """A quadratic form as a sum of squares, where its matrix is a number of a sign."""
+    if not isinstance(written, QuadForm):
+        return None
+    inner, matrix = written.args
+    if not uncertain_in(inner) or matrix.parameters() or matrix.variables():
+        return None
+    return _sum_of_squares(matrix, inner)
+
+
+def _sum_of_squares(matrix: Any, inner: cp.Expression) -> cp.Expression | None:
+    """The quadratic form of P, by the square root of P, or of minus P."""
+    number = matrix.value.toarray() if sp.issparse(matrix.value) else matrix.value
+    values, axes = np.linalg.eigh(np.asarray(number, dtype=float))
     values[np.abs(values) <= ROUNDING * np.abs(values).max()] = 0.0
     for sign in (1.0, -1.0):
         if (sign * values >= 0).all():
-            root = np.sqrt(sign * values)[:, None] * axes.T
-            return sign * cp.sum_squares(root @ right)
+            # The symmetric root, so that what a diagonal keeps apart stays apart.
+            root = axes * np.sqrt(sign * values) @ axes.T
+            root[np.abs(root) <= ROUNDING * np.abs(root).max()] = 0.0
+            name = "sqrtm(P)" if sign > 0 else "sqrtm(-P)"
+            squares = cp.sum_squares(cp.Constant(root, name=name) @ inner)
+            return squares if sign > 0 else -squares
     return None
 
 

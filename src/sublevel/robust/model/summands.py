@@ -76,6 +76,8 @@ class Summands:
         if isinstance(node, cp.norm1):
             parts = [self.entry(node.args[0], k) for k in _reduced(node, i)]
             return self._bent(weight, [p and cp.abs(p) for p in parts])
+        if isinstance(node, cp.quad_over_lin) and not uncertain_in(node.args[1]):
+            return self._squares(node, i, weight)
         return self._bent(weight, [self._curved(node, i)])
 
     def entry(self, node: cp.Expression, i: int) -> cp.Expression | None:
@@ -114,6 +116,15 @@ class Summands:
         if len(given) < len(bodies):
             return None
         return [Summand(weight, body, not self.is_linear(body)) for body in given]
+
+    def _squares(self, node: Any, i: int, weight: Any) -> list[Summand] | None:
+        inner, below = node.args
+        parts = [self.entry(inner, k) for k in _reduced(node, i)]
+        number = _number(below)
+        if number:
+            weight = _times(1 / number, weight)
+            return self._bent(weight, [p and cp.square(p) for p in parts])
+        return self._bent(weight, [p and cp.quad_over_lin(p, below) for p in parts])
 
     # -- sums and products ---------------------------------------------------------
 

@@ -70,7 +70,7 @@ def row_bound(
         return Epigraph(cp.Constant(reach))
     if isinstance(region, Product):
         return _product_bound(region, direction, entries)
-    if isinstance(region, Sublevel):
+    if isinstance(region, Sublevel) and not isinstance(region, Mixed):
         slots = region.loss.slots(region.prediction, _finite_budget(region))
         return slots_bound(region.loss, slots, direction, entries, region.dim)
     if len(entries) == region.dim:

@@ -14,7 +14,7 @@ import numpy as np
 from ....checks import Array
 from ....conic.program import ConeProgram, Uncompilable
 from ....errors import NotRobustifiable
-from ....sets import Sublevel, UncertaintySet
+from ....sets import Mixed, Sublevel, UncertaintySet
 from ...decisions import Layout
 from ...judge.ruler import Ruler
 from ...judge.set_oracles import Region
@@ -146,7 +146,7 @@ def _put(
     slots: Array, program: ConeProgram, number: int, region: UncertaintySet
 ) -> None:
     """Write the numbers of a set into its slots, if it has any."""
-    if not isinstance(region, Sublevel):
+    if not isinstance(region, Sublevel) or isinstance(region, Mixed):
         return
     numbers = region.loss.slots(region.prediction, region.effective_budget)
     for name, value in numbers.items():
