@@ -522,3 +522,32 @@ def test_directions_of_cones_of_other_sizes_are_kept_side_by_side():
     memory.keep_tangent(0, np.array([0.6, 0.0, 0.8]))
     memory.keep_tangent(0, np.array([0.6, 0.8]))
     assert [len(kept) for kept in memory.tangents[0]] == [2, 3]
+
+
+# -- which road -----------------------------------------------------------------------
+
+
+def test_cones_that_no_integer_moves_are_left_to_highs(monkeypatch):
+    """Covering: the worst case is a number, however the integers are chosen."""
+
+    def refuse(searched, most_nodes):
+        raise AssertionError("a tree of ours has nothing to add here")
+
+    monkeypatch.setattr(tree.Tree, "solve", refuse)
+    rng = np.random.default_rng(3)
+    on_duty = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1.0]])
+    factor = rng.normal(size=(3, 3))
+    region = sl.sets.Ellipsoid(np.full(3, 9.0), factor, 1.0)
+    need, people = sl.Uncertain(3), cp.Variable(3, integer=True, nonneg=True)
+    problem = sl.RobustProblem(
+        cp.Minimize(cp.sum(people)), [on_duty @ people >= need], {need: region}
+    )
+    decision = problem.solve()
+    worst = 9.0 + np.linalg.norm(factor, axis=1)
+    best = min(
+        sum(c)
+        for c in product(range(16), repeat=3)
+        if (on_duty @ np.array(c) >= worst - 1e-9).all()
+    )
+    assert decision.status == "optimal"
+    assert decision.objective == pytest.approx(best)

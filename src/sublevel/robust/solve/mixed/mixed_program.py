@@ -37,6 +37,7 @@ class MixedProgram:
     linear : bounds of the columns, and the linear rows
     cones : those of second order, split
     integer : positions of the integer columns, sorted
+    seen : how many integer columns the cones see, themselves or through equalities
     """
 
     cost: Array
@@ -44,6 +45,7 @@ class MixedProgram:
     linear: CertainRows
     cones: tuple[SplitCone, ...]
     integer: Indices
+    seen: int
 
     @property
     def width(self) -> int:
@@ -81,4 +83,21 @@ def mixed_program(data: ProgramData, integer: Indices) -> MixedProgram:
     at_most_one = (linear.lower[integer] >= 0) & (linear.upper[integer] <= 1)
     binary = integer[at_most_one]
     cones = tuple(split_cone(matrix[rows], right[rows], binary) for rows in curved)
-    return MixedProgram(cost[:-1], float(cost[-1]), linear, cones, integer)
+    every = [matrix[rows] for rows in curved]
+    columns = np.unique(
+        np.concatenate([np.zeros(0, dtype=int), *(m.indices for m in every)])
+    )
+    seen = len(np.intersect1d(integer, _reached(matrix[at[flags]], columns)))
+    return MixedProgram(cost[:-1], float(cost[-1]), linear, cones, integer, seen)
+
+
+def _reached(equalities: sp.csr_array, columns: Indices) -> Indices:
+    """Columns that equalities tie to some, these among them."""
+    touched = np.zeros(equalities.shape[1], dtype=bool)
+    touched[columns] = True
+    pattern = sp.csr_array(equalities != 0, dtype=int)
+    count = 0
+    while touched.sum() > count:
+        count = int(touched.sum())
+        touched |= (pattern.T @ (pattern @ touched.astype(int) > 0).astype(int)) > 0
+    return np.flatnonzero(touched)

@@ -105,7 +105,9 @@ class OuterApproximation:
         elif whole is not None:
             self._master.start_from(whole)
         status, rounds, limit = None, 0, int(self._options.max_rounds)
-        if self._program.cones:
+        # Cones that no integer can move are met by a few cuts, and branch and bound of
+        # HiGHS knows more about integers than a tree of ours.
+        if self._program.seen:
             status, rounds = self._in_one_tree(), 1
         if status is None and rounds < limit:
             self._remember()
