@@ -39,11 +39,11 @@ CALLS = {
     "batch.support([1, 1, 1])": "float64",
     "batch.worst_case([1, 1, 1])": "float64",
     "batch.bounds()": "float64",
-    "U": "UncertaintySet",
-    "U.support([1, 1, 1])": "float",
+    "batch[0]": "UncertaintySet",
+    "batch[0].support([1, 1, 1])": "float",
     # What a truth value has and an array does not, and the other way round.
-    "U.contains([0.1, 0.1, 0.1]).bit_length()": "int",
-    "U.contains([[0.1, 0.1, 0.1]]).shape": "tuple",
+    "batch[0].contains([0.1, 0.1, 0.1]).bit_length()": "int",
+    "batch[0].contains([[0.1, 0.1, 0.1]]).shape": "tuple",
 }
 
 #: Lines whose types pyright infers from scikit-learn's and CVXPY's source, wrongly.

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ..checks import (
     Array,
+    as_numbers,
     as_vector,
     briefly,
     is_answer,
@@ -72,7 +73,7 @@ class Adaptive:
         require_level("Adaptive", alpha=alpha)
         require_positive("Adaptive", gamma=gamma)
         self.window = require_window("Adaptive", window)
-        given = np.asarray(scores, dtype=float)
+        given = as_numbers("Adaptive", "scores", scores)
         # An outcome that no level covers has a score of inf, and counts.
         as_vector("Adaptive", "scores", np.where(np.isposinf(given), 0.0, given))
         self._scores: Array = latest(given.ravel(), self.window)

@@ -32,7 +32,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     The mean model is fitted first. From its out-of-fold residuals the spread model
     learns log |residual|, tempered so that it holds out of fold; from the residuals in
     units of this spread come the correlations, shrunk. With `loss="gaussian"` a
-    LossSet makes ellipsoids of it that breathe and turn with X.
+    LossSet makes ellipsoids of it that grow and turn with X.
 
     Parameters
     ----------
