@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -21,13 +22,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold
 
-from ..checks import Array, is_whole, require_level
+from ..checks import Array, is_whole, require_bool, require_level
 from ..errors import InfiniteBudget, InvalidParameter
 from ..evaluation import Evaluation
 from ..evaluation.comparison import Outcome
 from ..guarantees import PAC, Calibration, Guarantee, Marginal, OrderStatistic
 from ..guarantees import get as get_guarantee
 from ..predictions import Table, can, count_rows, take_rows
+from ..progress import Bar
 from .choice import CRITERIA, Choice, costs_of
 
 _OWNER = "choose"
@@ -58,6 +60,7 @@ def choose(
     delta: float | None = None,
     folds: int = 5,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> Choice:
     """The policy that costs least among those that keep the same promise.
 
@@ -84,6 +87,8 @@ def choose(
         calibrated to an order statistic (marginal, PAC), all parts share one search.
     n_jobs : int, optional
         Workers for the solves.
+    progress : bool, default False
+        Show a bar: candidates that are done, and the time left.
 
     Returns
     -------
@@ -113,10 +118,13 @@ def choose(
         require_level(_OWNER, delta=delta)
         guarantee = PAC(delta, candidates=len(policies))
     sense = sense_of(policies)
-    evaluations = {
-        name: crossed(policy, X, Y, alpha, guarantee, folds, n_jobs)
-        for name, policy in policies.items()
-    }
+    require_bool(_OWNER, progress=progress)
+    evaluations = {}
+    with Bar(len(policies), "candidates") if progress else nullcontext() as bar:
+        for name, policy in policies.items():
+            evaluations[name] = crossed(policy, X, Y, alpha, guarantee, folds, n_jobs)
+            if bar is not None:
+                bar.advance(1)
     columns = costs_of(evaluations, by, sense)
     best = min(columns, key=lambda name: float(columns[name].mean()))
     if not evaluations[best].decided.any():

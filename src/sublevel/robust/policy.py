@@ -880,6 +880,7 @@ class Policy:
         n_jobs: int | None = None,
         *,
         delta: float | None = 0.05,
+        progress: bool = False,
     ) -> pd.DataFrame:
         """What each violation level costs: this decision rule at many levels.
 
@@ -904,6 +905,8 @@ class Policy:
             Confidence deficit of all levels together. None calibrates each level as
             `calibrate` does on its own, on average over calibrations: levels are
             lower, and none of them may be chosen by looking.
+        progress : bool, default False
+            Show a bar for each wave of levels that is looked at.
 
         Returns
         -------
@@ -926,7 +929,8 @@ class Policy:
             )
         if delta is not None:
             require_level(owner, delta=delta)
-        points = self._points(X_cal, Y_cal, owner, self._fallback, n_jobs)
+        require_bool(owner, progress=progress)
+        points = self._points(X_cal, Y_cal, owner, self._fallback, n_jobs, progress)
         search = points.search(grid, owner)
         recognised = self._recognised(X_cal, Y_cal)
         lines, band = draw_lines(search, points.scores, wanted, delta)

@@ -182,3 +182,16 @@ def test_folds_that_share_a_search_are_calibrated_as_they_would_be_alone(monkeyp
     alone = crossed(policy, X, Y, 0.2, "marginal", 3, None)
     assert np.array_equal(shared.certified, alone.certified)
     assert np.array_equal(shared.violated, alone.violated)
+
+
+def test_a_bar_counts_candidates(capsys):
+    some = {name: shapes()[name] for name in ("squared", "diagonal")}
+    sl.choose(some, *draw(30, 0), alpha=0.2, folds=2, progress=True)
+    assert "2/2 candidates" in capsys.readouterr().err
+    with pytest.raises(InvalidParameter, match="must be True or False"):
+        sl.choose(some, *draw(30, 0), alpha=0.2, progress="yes")
+
+
+def test_a_frontier_has_a_bar(capsys):
+    shapes()["squared"].frontier(*draw(60, 0), alphas=[0.2], progress=True)
+    assert "decisions" in capsys.readouterr().err
