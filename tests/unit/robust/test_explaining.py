@@ -166,3 +166,16 @@ def test_the_picture_has_every_entry(policy):
     ax = plot_explanation(policy.decide(X[NEW])[0].explain())
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["demand[0]", "demand[1]"]
+
+
+def test_oracles_of_ones_own_have_a_worst_outcome_and_no_prediction():
+    class Balls:
+        def predict_set(self, X):
+            return [sl.sets.Ellipsoid(row, radius=0.5) for row in np.asarray(X)]
+
+    d, q = sl.Uncertain(2, name="demand"), cp.Variable(2, name="stock")
+    problem = sl.RobustProblem(cp.Minimize(cp.sum(q)), [q >= d], {d: Balls()})
+    explained = problem.solve([[1.0, 2.0]]).explain(again=True)
+    assert explained.binding
+    assert np.isnan(explained.outcomes[0].predicted).all()
+    assert np.isnan(explained.unprotected)

@@ -125,13 +125,15 @@ class PolicyBackground:
             zip(self.sets.keys, batches, strict=True)
         ):
             lower, upper = _ends(key, batch)
-            nothing = np.full(key.size, np.nan)
-            budget = np.nan if batch is None else float(batch.parts[0].budgets[0])
+            point, budget = np.full(key.size, np.nan), np.nan
+            # Oracles of the user's own are a list, and predict nothing.
+            if isinstance(batch, Batch):
+                point, budget = batch.points[0], float(batch.parts[0].budgets[0])
             outcomes.append(
                 WorstOutcome(
                     key.name,
                     tuple(head for part in key.parts for head in part.heads()),
-                    nothing if batch is None else batch.points[0],
+                    point,
                     arrays.outcomes[number][0],
                     lower,
                     upper,
@@ -159,7 +161,8 @@ class PolicyBackground:
         """Worst cases of the decisions at shares of the budget, nan without one."""
         shares = np.array(SHARES)
         given = [batch for batch in batches if batch is not None]
-        if not given or any(len(batch.parts) > 1 for batch in given):
+        plain = all(isinstance(b, Batch) and len(b.parts) == 1 for b in given)
+        if not (given and plain):
             return np.zeros(1), np.full(1, np.nan)
         moved: list[Batch | None] = []
         for batch in batches:
