@@ -20,6 +20,7 @@ the context alone, never on its neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -82,33 +83,101 @@ class Scaling:
         return np.asarray(objective * np.exp2(-self.objective))
 
 
+@dataclass(frozen=True)
+class Aim:
+    """The exponent of two of the objective, at n contexts of ordinary size otherwise.
+
+    Attributes
+    ----------
+    objective : shape (n,), t
+    """
+
+    objective: Array
+
+    def apply(self, data: ProgramData) -> ProgramData:
+        """The data in the new units."""
+        by = np.exp2(self.objective)[:, None]
+        P, q = (whole(x.rows() * by) for x in (data.P, data.q))
+        return ProgramData(data.program, P, q, data.A, data.b)
+
+    def points(self, x: Array) -> Array:
+        """Solutions are what they are."""
+        return x
+
+    def values(self, objective: Array) -> Array:
+        """Values of the objective, shape (n,), in the units of the model."""
+        return np.asarray(objective * np.exp2(-self.objective))
+
+
+#: Units of either kind.
+Units = Scaling | Aim
+
+
+def in_groups(
+    data: ProgramData, sweeps: int | None = None
+) -> Iterator[tuple[Indices, ProgramData, Units | None]]:
+    """Contexts that are of ordinary size, those of which only the objective is not, and
+    others: their numbers, their data, and the units they need.
+
+    Parameters
+    ----------
+    sweeps : passes over rows and columns for units; by default SWEEPS, and none where
+        the objective alone is not of ordinary size
+    """
+    n = len(data)
+    still = (_LAYOUTS.get(data.program) or layout_of(data.program)).still(data)
+    usable = still.finite & data.finite_values
+    uneven, cost = _uneven(data, still), _costs(data, still)
+    dear = _is_far(cost)
+    aimed = dear & ~uneven if sweeps is None else np.zeros(n, dtype=bool)
+    rest = (uneven | dear) & ~aimed
+    for flags in (~(uneven | dear), aimed, rest):
+        rows = np.flatnonzero(usable & flags)
+        if not rows.size:
+            continue
+        some = data if len(rows) == n else data.at(rows)
+        if flags is aimed:
+            yield rows, some, Aim(np.asarray(-np.round(np.log2(cost[rows])), float))
+        else:
+            units = scale(some, sweeps=sweeps or SWEEPS) if flags is rest else None
+            yield rows, some, units
+
+
+def _costs(data: ProgramData, still: _Still) -> Array:
+    """The largest number in the objective of each context, shape (n,)."""
+    P, q = data.P, data.q
+    linear = np.abs(q.values[:, still.costs]).max(axis=1, initial=still.cost)
+    curved = np.abs(P.values).max(axis=1, initial=0.0)
+    return np.asarray(np.maximum(linear, curved))
+
+
 def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     """Contexts in which a row, a column, a right-hand side or the objective is not of
     ordinary size, or a coefficient so small that what it multiplies must be large or
     what it adds up to small, shape (n,).
     """
-    layout = _LAYOUTS.get(data.program) or layout_of(data.program)
-    still = layout.still(data)
-    P, q, A, b = data.P, data.q, data.A, data.b
+    still = layout_of(data.program).still(data)
+    return np.asarray(_uneven(data, still) | _is_far(_costs(data, still)))
+
+
+def _uneven(data: ProgramData, still: _Still) -> npt.NDArray[np.bool_]:
+    """The same of all but the objective."""
+    A, b = data.A, data.b
     varying = np.abs(A.values)
-    cost = np.maximum(
-        np.abs(q.values[:, still.costs]).max(axis=1, initial=still.cost),
-        np.abs(P.values).max(axis=1, initial=0.0),
-    )
-    odd = _is_far(cost) | _is_far(np.abs(b.values)).any(axis=1) | still.odd
+    odd = _is_far(np.abs(b.values)).any(axis=1) | still.odd
     for order, first, largest in still.sides:
         # The largest of a row or column in which some entry varies.
         moved = np.maximum.reduceat(varying[:, order], first, axis=1)
         odd |= _is_far(np.maximum(moved, largest)).any(axis=1)
     if still.small or ((varying < SMALL) & (varying > 0)).any():
-        size = np.abs(layout.without_noise(A.rows()))
+        size = np.abs(layout_of(data.program).without_noise(A.rows()))
         odd |= ((size < SMALL) & (size > 0)).any(axis=1)
-    return odd
+    return np.asarray(odd)
 
 
 def _is_far(sizes: Array) -> npt.NDArray[np.bool_]:
     """Which sizes are not ordinary."""
-    return (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
+    return np.asarray((sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0)))
 
 
 class _Still:
@@ -117,6 +186,7 @@ class _Still:
     Attributes
     ----------
     blocks : P, q, A and b it was made from: their bases and which entries move
+    finite : whether all of their bases are
     costs : which of the entries of q that move are costs, and not the offset
     cost : the largest of all other costs
     odd : whether something else is not of ordinary size
@@ -127,6 +197,7 @@ class _Still:
 
     def __init__(self, data: ProgramData, layout: Layout) -> None:
         P, q, A, b = self.blocks = (data.P, data.q, data.A, data.b)
+        self.finite = all(np.isfinite(block.base).all() for block in self.blocks)
         constant, last = np.abs(A.base), len(q.base) - 1
         constant[A.where] = 0.0
         self.costs = q.where < last

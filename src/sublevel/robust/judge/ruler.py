@@ -80,7 +80,8 @@ def is_decided(status: npt.ArrayLike) -> Flags:
 
 def has_failed(status: npt.ArrayLike) -> Flags:
     """Whether a decision exists at each context that could not be computed, (n,)."""
-    return np.isin(np.asarray(status), FAILED)
+    given = np.asarray(status)
+    return np.asarray((given == FAILED[0]) | (given == FAILED[1]))
 
 
 @dataclass(frozen=True, eq=False)
