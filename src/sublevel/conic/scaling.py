@@ -21,7 +21,7 @@ the context alone, never on its neighbours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -61,6 +61,11 @@ class Scaling:
     columns: Array
     size: Array
     objective: Array
+
+    def at(self, rows: Indices) -> Scaling:
+        """Those of some contexts."""
+        each = (self.entries, self.right, self.columns, self.size, self.objective)
+        return Scaling(*(part[rows] for part in each))
 
     def apply(self, data: ProgramData) -> ProgramData:
         """The data in the new units."""
@@ -138,9 +143,26 @@ def in_groups(
         some = data if len(rows) == n else data.at(rows)
         if flags is aimed:
             yield rows, some, Aim(np.asarray(-np.round(np.log2(cost[rows])), float))
+        elif flags is not rest:
+            yield rows, some, None
+        elif sweeps is None:
+            yield from _by_cones(rows, some)
         else:
-            units = scale(some, sweeps=sweeps or SWEEPS) if flags is rest else None
-            yield rows, some, units
+            yield rows, some, scale(some, sweeps=sweeps)
+
+
+def _by_cones(
+    rows: Indices, data: ProgramData
+) -> Iterator[tuple[Indices, ProgramData, Units]]:
+    """Contexts for which units of curved cones and of the objective are enough, and
+    others: numbers such as the reach of a ball are all in one cone.
+    """
+    units, good = cone_units(data)
+    for flags, enough in ((good, True), (~good, False)):
+        at = np.flatnonzero(flags)
+        if at.size:
+            some = data if len(at) == len(rows) else data.at(at)
+            yield rows[at], some, units.at(at) if enough else scale(some)
 
 
 def _costs(data: ProgramData, still: _Still) -> Array:
@@ -225,6 +247,37 @@ class _Still:
         )
 
 
+def cone_units(data: ProgramData) -> tuple[Scaling, npt.NDArray[np.bool_]]:
+    """One unit for each curved cone and its own columns, one for the objective; and
+    whether all is of ordinary size then, shape (n,).
+    """
+    program, n = data.program, len(data)
+    layout = layout_of(program)
+    e = -_rounded_logs(layout.largest_shared(np.abs(data.A.rows())))
+    d = np.where(layout.own >= 0, -e[:, np.maximum(layout.own, 0)], 0.0)
+    units = Scaling(
+        e[:, layout.of_entry], e[:, layout.of_row], d, np.zeros(n), np.zeros(n)
+    )
+    seen = units.apply(data)
+    cost = np.maximum(
+        np.abs(seen.q.values[:, :-1]).max(axis=1, initial=0.0),
+        np.abs(seen.P.values).max(axis=1, initial=0.0),
+    )
+    size, good = np.abs(seen.A.values), np.isfinite(cost)
+    for groups, _ in layout.sides:
+        good &= ~_is_far(groups.reduced(size, np.maximum)).any(axis=1)
+    good &= ~_is_far(np.abs(seen.b.values)).any(axis=1)
+    good &= ~((size < SMALL) & (size > 0)).any(axis=1)
+    aim = np.where(_is_far(cost), -_rounded_logs(cost), 0.0)
+    return replace(units, objective=aim), np.asarray(good)
+
+
+def _rounded_logs(sizes: Array) -> Array:
+    """The nearest exponents of two, 0 where there is no size."""
+    usable = (sizes > 0) & np.isfinite(sizes)
+    return np.asarray(np.round(np.log2(np.where(usable, sizes, 1.0))), dtype=float)
+
+
 def scale(
     data: ProgramData, solutions: Array | None = None, sweeps: int = SWEEPS
 ) -> Scaling:
@@ -301,10 +354,29 @@ class Layout:
         flat = [np.full(rows_of(*c), c[0] in ("zero", "nonneg")) for c in program.cones]
         curved = ~np.concatenate([np.zeros(0, dtype=bool), *flat])
         self._curved_entry = curved[program.indices]
+        self.own = self._owners(program)
+        self._shared_entry = self._curved_entry & (self.own[program.columns] < 0)
         self._still: _Still | None = None
         if self.pairs:
             self._of_pair_entry = _Groups(entry, self.pairs)
             self._of_pair_row = _Groups(row, self.pairs)
+
+    def _owners(self, program: ConeProgram) -> Indices:
+        """The group of the curved cone that has all of a column, or -1: (nx,)."""
+        first, last = np.full((2, program.width), -1)
+        first[program.columns[::-1]] = self.of_entry[::-1]
+        last[program.columns] = self.of_entry
+        only = np.ones(program.width, dtype=bool)
+        same = self._curved_entry & (self.of_entry == first[program.columns])
+        only[program.columns[~same]] = False
+        return np.where(only & (first == last), first, -1)
+
+    def largest_shared(self, sizes: Array) -> Array:
+        """The largest entry of each curved cone in columns that are not its own, of
+        sizes (n, entries): (n, groups), 0 where there is none.
+        """
+        shared = np.where(self._shared_entry, sizes, 0.0)
+        return self._by_entry.reduced(shared, np.maximum)
 
     def still(self, data: ProgramData) -> _Still:
         """What no context moves: looked at again only if it is something else."""

@@ -19,6 +19,7 @@ from ..losses import Loss
 from ..predictions import Table, index_of
 from ..progress import Bar
 from ..sets import UncertaintySet
+from ..sets.mixed import has_labels
 from ..tables import html_table
 from .contexts import Contexts, ContextSets, contexts_to_decide
 from .deciding import Sets, decide_sets, require_chunk
@@ -256,6 +257,12 @@ class CompiledPolicy:
             raise InvalidParameter(
                 f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "
                 "the model's code and its LossSets instead."
+            )
+        if any(has_labels(loss) for losses in self._losses for loss in losses or ()):
+            raise InvalidParameter(
+                "Policy.save() must have sets of numbers alone, got labels beside "
+                "them, whose names no file holds. Save the model's code and its "
+                "LossSets instead."
             )
         void = self._is_void()
         probes = None if void else self._probes()
