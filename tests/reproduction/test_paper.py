@@ -82,7 +82,7 @@ def test_broken_promises_are_red(facts, tmp_path):
     expected = len(rows) + len(set(rows)) + len(families) + len(red)
     assert page.count('<tr class="bad">') == expected
     assert page.count("broke its claim in") == len(set(rows))
-    assert ".bad td { color: #b00020" in page
+    assert ".bad td { color: var(--bad)" in page
 
 
 def test_every_method_belongs_to_one_family(facts):
