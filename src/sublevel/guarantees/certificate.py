@@ -215,8 +215,10 @@ class Certificate:
         return html_table(_claim(self).replace("\n", " "), _rows(self))
 
     def __str__(self) -> str:
-        claim = [fill(line, _WIDTH) for line in _claim(self).splitlines()]
-        return "\n".join([*claim, *(_row(*row) for row in _rows(self))])
+        claim = _claim(self)
+        if max(map(len, claim.splitlines())) > _WIDTH:
+            claim = fill(claim, _WIDTH)
+        return "\n".join([claim, *(_row(*row) for row in _rows(self))])
 
 
 def _read_field(name: str, kind: str, value: Any) -> Any:
