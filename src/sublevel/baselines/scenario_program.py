@@ -25,7 +25,7 @@ from ..robust.model.products import at_values, products_in
 from ..robust.model.uncertain import key_signs
 from ..robust.solve.chunk import ChunkTask
 from ..robust.solve.compiled import compiled_program, refuse_moving_curvature
-from ..robust.solve.engine import Prepared
+from ..robust.solve.prepared import Prepared
 from .clairvoyant import Columns
 from .scenario_model import Key, ScenarioModel
 from .weights import Sample
