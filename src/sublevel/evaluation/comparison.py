@@ -267,7 +267,7 @@ def evaluate(
     if not isinstance(policies, Mapping) or not policies:
         raise InvalidParameter(
             "evaluate(policies=...) must be a non-empty dict from names to policies, "
-            f"got {type(policies).__name__}."
+            f"got {type(policies).__name__}. Say policy.evaluate(X, Y) for one."
         )
     for name, policy in policies.items():
         if not can(policy, "evaluate"):

@@ -165,3 +165,17 @@ def test_bars_of_an_evaluation(capsys):
     assert "2/2 policies" in capsys.readouterr().err
     with pytest.raises(InvalidParameter, match="must be True or False"):
         policy.evaluate(X, Y, progress=2)
+
+
+def test_one_policy_is_evaluated_by_itself_and_decisions_are_no_list():
+    need, stock = sl.Uncertain(name="need"), cp.Variable()
+    sets = sl.LossSet(lambda X: X[:, 0])
+    problem = sl.RobustProblem(cp.Minimize(stock), [stock >= need], {need: sets})
+    X = np.arange(6.0)[:, None]
+    with pytest.raises(sl.errors.NotCalibrated, match="or of the policy that uses it"):
+        problem.compile().decide(X)
+    policy = problem.compile().at(1.0)
+    with pytest.raises(InvalidParameter, match=r"policy\.evaluate\(X, Y\) for one"):
+        sl.evaluate(policy, X, X[:, 0])
+    with pytest.raises(InvalidParameter, match=r"slice.*to_pandas\(\)"):
+        policy.decide(X)[:2]
