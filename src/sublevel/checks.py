@@ -227,7 +227,7 @@ def is_answer(value: object) -> bool:
     return bool(truth or (is_number(value) and value in (0, 1)))
 
 
-def is_whole(value: object, least: int = 0) -> bool:
+def is_whole(value: object, least: int = 0) -> TypeGuard[int]:
     """Whether the value is an integer, of at least `least`.
 
     Examples

@@ -333,13 +333,8 @@ class Engine:
     ) -> None:
         prepared = self._prepared()
         self._examples = list(examples)
-        forms: dict[Key, FixedSet | SlotSet] = {}
-        for number, (key, shape) in enumerate(zip(keys, examples, strict=True)):
-            if key.losses is not None and shape is not None:
-                forms[key.parameters] = slot_set(number, key.losses, shape, key.nonneg)
-            else:
-                forms[key.parameters] = FixedSet(_value_of(key))
         try:
+            forms = _forms(keys, examples)
             compiled = compile_counterpart(prepared.model, prepared.ruler, forms)
         except Uncompilable as obstacle:
             self.one_by_one = str(obstacle)
@@ -368,7 +363,7 @@ class Engine:
         if any(key.losses == () for key in keys):
             return "a set is an oracle of the user's own"
         losses = [loss for key in keys for loss in key.losses or ()]
-        if not all(loss.has_slots for loss in losses):
+        if not all(loss.compiles() for loss in losses):
             return "a set has labels, or a loss of the user's own"
         values = [set_value(k, k.source) for k in keys if k.predicted is None]  # type: ignore[arg-type]
         convex = [value for value in values if isinstance(value, UncertaintySet)]
@@ -387,6 +382,19 @@ def _sets(
         for key, region in zip(keys, regions, strict=True)
     }
     return with_lifted(sets, prepared.model.rows)
+
+
+def _forms(
+    keys: tuple[UncertainKey, ...], examples: Sequence[AnyPrediction | None]
+) -> dict[Key, FixedSet | SlotSet]:
+    """How the set of each key enters a program."""
+    forms: dict[Key, FixedSet | SlotSet] = {}
+    for number, (key, shape) in enumerate(zip(keys, examples, strict=True)):
+        if key.losses is not None and shape is not None:
+            forms[key.parameters] = slot_set(number, key.losses, shape, key.nonneg)
+        else:
+            forms[key.parameters] = FixedSet(_value_of(key))
+    return forms
 
 
 def _turns(shape: AnyPrediction | None) -> bool:
