@@ -69,7 +69,7 @@ def refuse_seen(
     if 2 * again < total:
         warn_caller(
             f"{owner}(X, Y) has {again} of {total} rows from the training data. "
-            "The model knows their outcomes, so what is promised is too rosy. Leave "
+            "The model knows their outcomes, so too much is promised. Leave "
             "them out.",
             RowsSeenBefore,
         )
