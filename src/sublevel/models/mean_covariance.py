@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import briefly, is_number, require_level
 from ..errors import InvalidParameter
-from ..predictions import Table
+from ..predictions import Table, can
 from .correlation import KINDS, learn_correlation
 from .learners import GivenModel, Learner, predicts_many, tags_of
 from .line_then_trees import default_mean
@@ -187,7 +187,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def _learners(self) -> list[tuple[Learner, bool]]:
         """How mean and spread are learned, and whether of all outputs at once."""
         for name, given in (("mean", self.mean), ("spread", self.spread)):
-            if given is not None and not hasattr(given, "fit"):
+            if given is not None and not can(given, "fit"):
                 raise InvalidParameter(
                     f"{_OWNER}({name}=...) must be an estimator with fit and predict, "
                     f"or None, got {briefly(given)}."

@@ -25,7 +25,7 @@ from ..checks import (
     require_sized,
 )
 from ..errors import InvalidParameter
-from ..predictions import Table
+from ..predictions import Table, can
 from .alternating import Alternation
 from .learners import GivenModel, predicts_many, tags_of
 from .line_then_trees import default_mean, default_variance
@@ -178,7 +178,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
                 f"{self.max_refits!r}."
             )
         for name, given in (("mean", self.mean), ("variance", self.variance)):
-            if given is not None and not hasattr(given, "fit"):
+            if given is not None and not can(given, "fit"):
                 raise InvalidParameter(
                     f"{_OWNER}({name}=...) must be an estimator with fit and predict, "
                     f"or None, got {briefly(given)}."
