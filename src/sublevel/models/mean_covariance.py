@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import briefly, is_number, require_level
@@ -165,7 +166,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
             answers.append(std[:, :, None] * self._correlation.factors(X))
         return answers[0] if len(answers) == 1 else tuple(answers)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         inner = [tags_of(m) for m in (self.mean, self.spread) if m is not None]
