@@ -67,7 +67,7 @@ def _each(Y: Any, change: Any) -> Any:
     return change(Y)
 
 
-def _last(values: Any, window: int) -> Any:
+def _last(values: object, window: int) -> Any:
     return _each(values, lambda v: take_rows(v, slice(-window, None)))
 
 
@@ -86,7 +86,7 @@ def _stacked(before: Any, after: Any) -> Any:
     return np.concatenate([np.asarray(before), np.asarray(after)])
 
 
-def _table_to(values: Any) -> dict[str, Any]:
+def _table_to(values: object) -> dict[str, Any]:
     """A table of numbers as JSON has it: NaN is None."""
     try:
         array: Array = np.asarray(values, dtype=float)

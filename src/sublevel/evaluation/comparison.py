@@ -57,6 +57,23 @@ class HasProblem(Protocol):
     def problem(self) -> Any: ...
 
 
+class SetKey(Protocol):
+    """An uncertain parameter, and what gives its sets."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> Any: ...
+
+
+@runtime_checkable
+class HasKeys(Protocol):
+    """A decider whose sets can be looked at."""
+
+    @property
+    def keys(self) -> Sequence[SetKey]: ...
+
+
 @runtime_checkable
 class HasSense(Protocol):
     """A decider without one: 1.0 where its costs are minimised, -1.0 for rewards."""
@@ -343,12 +360,11 @@ class _Timed:
 
 def _half_width(policy: Decider, X: Table, Y: Outcome) -> float:
     """Mean half-width of a policy's sets, averaged over its uncertain parameters."""
-    keys = getattr(policy, "keys", None)
-    if keys is None:
+    if not isinstance(policy, HasKeys):
         return float("nan")
     widths = [
         _one_half_width(key.source, X, Y[key.name] if isinstance(Y, dict) else Y)
-        for key in keys
+        for key in policy.keys
     ]
     return float(np.mean(widths))
 

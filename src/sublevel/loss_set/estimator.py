@@ -297,7 +297,7 @@ class LossSet(ModelWrapper):
             return str(super().__repr__(N_CHAR_MAX))
         return f"LossSet({', '.join(f'{n} {v}' for n, v in self._facts())})"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         """What notebooks ask for; releases of scikit-learn fill it differently."""
         bundle = {"text/plain": repr(self)}
         if get_config()["display"] == "diagram":

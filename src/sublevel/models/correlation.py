@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -191,7 +191,9 @@ def _nats(correlation: Array, residuals: Array) -> Array:
     return np.asarray(0.5 * (unit**2).sum(axis=1) + logs)
 
 
-def _forest(X: Table, residuals: Array, random_state: RandomState) -> Any:
+def _forest(
+    X: Table, residuals: Array, random_state: RandomState
+) -> ExtraTreesRegressor:
     """Trees whose leaves tell contexts apart by the products of their residuals."""
     parts, first = residuals, 1
     if residuals.shape[1] > MOST_PAIRED:
@@ -210,7 +212,7 @@ def _forest(X: Table, residuals: Array, random_state: RandomState) -> Any:
     return forest.fit(X, targets[:, 0] if targets.shape[1] == 1 else targets)
 
 
-def _alike(trained: Array, asked: Array) -> Any:
+def _alike(trained: Array, asked: Array) -> sp.csr_array:
     """What each training context counts at each context asked about: sparse (q, n).
 
     The share of a leaf's contexts, averaged over the trees; rows sum to one.

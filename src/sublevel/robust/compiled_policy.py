@@ -278,7 +278,7 @@ class CompiledPolicy:
         sets: ContextSets,
         scenarios: tuple[Mapping[Any, Array], ...],
         trusted: bool,
-        index: Any,
+        index: object,
     ) -> Decisions:
         """Decisions with what is promised of them, and the fallback."""
         scores = None if self._settled is None else self._settled.scores

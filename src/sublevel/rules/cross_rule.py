@@ -21,7 +21,7 @@ from ..tables import html_table
 from .behaviour import FAILED, NO_DECISION, Action, Behaviour
 from .decisions import RuleDecisions
 from .evaluating import evaluate_decisions, promised
-from .rows import count, row_of
+from .rows import Rows, count, row_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,11 +65,11 @@ class CrossRule:
         """Nothing is promised of groups."""
         return False
 
-    def __call__(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+    def __call__(self, X: Rows, n_jobs: int | None = None) -> RuleDecisions:
         """The decision at every row of X, as `decide`."""
         return self.decide(X, n_jobs)
 
-    def decide(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+    def decide(self, X: Rows, n_jobs: int | None = None) -> RuleDecisions:
         """The decision at every row of X.
 
         Parameters
@@ -88,8 +88,8 @@ class CrossRule:
 
     def evaluate(
         self,
-        X: Any,
-        Y: Any,
+        X: Rows,
+        Y: Rows,
         n_jobs: int | None = None,
         groups: LabelsOrGroups | None = None,
     ) -> Evaluation:
@@ -100,7 +100,7 @@ class CrossRule:
         given = (self.behaviour, decisions, X, Y, self.cost, groups)
         return evaluate_decisions(owner, *given)
 
-    def act(self, context: Any) -> Action:
+    def act(self, context: object) -> Action:
         """What is done at a context: one of the points' decisions."""
         if self.rank is None:
             return Action(None, NO_DECISION)

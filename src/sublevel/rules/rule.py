@@ -26,7 +26,7 @@ from .behaviour import Action, Behaviour
 from .decisions import RuleDecisions
 from .evaluating import evaluate_decisions, promised
 from .points import RulePoints
-from .rows import count, row_of
+from .rows import Rows, count, row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,7 @@ class Rule:
         """What is promised of decisions."""
         return self.calibration.certificate
 
-    def __call__(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+    def __call__(self, X: Rows, n_jobs: int | None = None) -> RuleDecisions:
         """The decision at every row of X, as `decide`."""
         return self.decide(X, n_jobs)
 
@@ -127,8 +127,8 @@ class Rule:
 
     def evaluate(
         self,
-        X: Any,
-        Y: Any,
+        X: Rows,
+        Y: Rows,
         n_jobs: int | None = None,
         groups: LabelsOrGroups | None = None,
     ) -> Evaluation:

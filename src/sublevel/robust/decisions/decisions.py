@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -184,11 +185,13 @@ class Decisions:
         rule of each context.
         """
         if isinstance(variable, Rule):
-            return [
-                variable.reaction(lambda part, i=i: self.value(part)[i])
-                for i in range(len(self))
-            ]
+            rows = range(len(self))
+            return [variable.reaction(partial(self._value_at, i)) for i in rows]
         return look_up(self.variables, variable, "variable", "decisions")
+
+    def _value_at(self, context: int, variable: cp.Variable) -> Array:
+        every: Array = self.value(variable)
+        return np.asarray(every[context])
 
     def worst_case(self, parameter: str | cp.Parameter) -> Array:
         """The outcome worst for the objective, or for the tightest constraint."""

@@ -113,7 +113,7 @@ class PolicyBackground:
         for number, part in enumerate(prepared.ruler.uncertain):
             extremes = part.worst(held)
             value, size = extremes.value[0], extremes.size[0]
-            tight = bool(np.any(value >= -TIGHT * np.maximum(size, 1e-300)))
+            tight = bool(np.any(value >= -TIGHT * size))
             room = -float(value.max()) + 0.0
             rooms.append(ConstraintRoom(number, part.text, room, tight))
         return tuple(rooms)

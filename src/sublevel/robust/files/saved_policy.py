@@ -221,7 +221,7 @@ def load_policy(path: FilePath, models: Mapping[str, Any] | None = None) -> Save
     return SavedPolicy(contents, named)
 
 
-def _source(saved: SavedKey, model: Any) -> Any:
+def _source(saved: SavedKey, model: object) -> Any:
     """What gives the sets of a key: a set value, a LossSet, or losses and a model."""
     if saved.losses is None:
         return saved.region
