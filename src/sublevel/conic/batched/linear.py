@@ -16,11 +16,11 @@ from .lanes import any_less, at, choose_less, fma, load, number, size, splat, st
 from .walk import cone
 
 #: Residuals at which a solution is good: absolute, and relative to the right-hand side.
-ABSOLUTE, RELATIVE = 1e-11, 1e-10
+ABSOLUTE, RELATIVE = 1e-10, 1e-8
 #: Corrections at most, by what each must shrink the residual to be followed by one
 #: more, and how many times too large a residual may be for the first correction to be
 #: taken without a look at what it leaves.
-CORRECTIONS, SHRINK, NEARLY = 4, 5.0, 1e3
+CORRECTIONS, SHRINK, NEARLY = 4, 5.0, 100.0
 
 
 class Side(NamedTuple):

@@ -29,7 +29,7 @@ Flags = npt.NDArray[np.bool_]
 
 #: What is added to K's diagonal: to pivots that are other than zero by themselves, and
 #: to those that are not.
-FIRM, LOOSE = 1e-13, 1e-7
+FIRM, LOOSE = 1e-13, 1e-8
 #: Rows up to which a second-order cone is a dense block of K.
 SMALL = 4
 #: Numbers kept of each second-order cone.
