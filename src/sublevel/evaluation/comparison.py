@@ -19,7 +19,6 @@ import numpy as np
 
 from ..checks import Array, require_level
 from ..errors import InvalidParameter
-from ..guarantees.groups import Groups
 from ..intervals import bootstrap_interval, mean_interval, t_interval
 from ..loss_set import Batch, SetSource
 from ..loss_set.scorer import mean_width
@@ -27,7 +26,7 @@ from ..losses import Loss, Squared
 from ..predictions import Table, can, count_rows
 from ..sets import UncertaintySet
 from ..tables import html_table
-from .by_group import read_groups, table_by_group, warn_of_groups
+from .by_group import LabelsOrGroups, read_groups, table_by_group, warn_of_groups
 from .evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ def evaluate(
     Y: Outcome,
     n_jobs: int | None = None,
     *,
-    groups: Groups | None = None,
+    groups: LabelsOrGroups | None = None,
     alpha: float | None = None,
 ) -> Comparison:
     """Evaluate policies on the same test data.
@@ -246,7 +245,7 @@ def evaluate(
     X, Y : contexts and outcomes that played no part in training or calibration
     n_jobs : int, optional
         Workers for the solves.
-    groups : as for `Mondrian`, optional
+    groups : as for `Mondrian`, or an array of labels, one a row; optional
         Groups of contexts to look at, which may overlap: `by_group()` of what is
         returned has the violations in each. One that violates more often than alpha,
         by more than chance explains, is warned of.

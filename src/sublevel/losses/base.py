@@ -294,6 +294,13 @@ class Loss(ABC):
         """Whether `bound` also takes CVXPY parameters: whether it can be compiled."""
         return self.exact_dual
 
+    def compiles(self, prediction: AnyPrediction | None = None) -> bool:
+        """Whether one program serves its sets at predictions like this one; without
+        one, at some.
+        """
+        del prediction
+        return self.has_slots
+
     def narrowed(self, entries: Entries) -> Loss | None:
         """The loss of some components alone, where the others cannot matter to a
         direction that does not see them; None where they can.

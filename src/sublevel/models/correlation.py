@@ -207,9 +207,9 @@ def _forest(
     targets = np.tanh(targets / np.where(size > 0, 2 * size, 1.0))
     seed = random_state if not isinstance(random_state, np.random.Generator) else 0
     leaf = max(10, count_rows(X) // 20)
-    return ExtraTreesRegressor(100, min_samples_leaf=leaf, random_state=seed).fit(
-        X, targets
-    )
+    forest = ExtraTreesRegressor(100, min_samples_leaf=leaf, random_state=seed)
+    # scikit-learn warns of a table with one column, as two outputs have it.
+    return forest.fit(X, targets[:, 0] if targets.shape[1] == 1 else targets)
 
 
 def _alike(trained: Array, asked: Array) -> sp.csr_array:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
+from ..evaluation.by_group import (
+    LabelsOrGroups,
+    read_groups,
+    table_by_group,
+    warn_of_groups,
+)
 from ..evaluation.evaluation import Evaluation
-from ..guarantees.groups import Groups
 from ..predictions import Table
 from .clairvoyant import clairvoyant
 from .evaluating import evaluation_of
@@ -18,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def evaluate_policy(
-    policy: Policy, X: Table, Y: Outcome, n_jobs: int | None, groups: Groups | None
+    policy: Policy,
+    X: Table,
+    Y: Outcome,
+    n_jobs: int | None,
+    groups: LabelsOrGroups | None,
 ) -> Evaluation:
     """The evaluation of `Policy.evaluate`, with its warning of groups."""
     owner = "Policy.evaluate"

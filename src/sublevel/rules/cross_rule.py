@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from ..checks import Array, briefly, is_number
 from ..errors import InvalidParameter
+from ..evaluation.by_group import LabelsOrGroups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Certificate
-from ..guarantees.groups import Groups
 from ..parallel import count_workers, each
 from ..tables import html_table
 from .behaviour import FAILED, NO_DECISION, Action, Behaviour
@@ -87,7 +87,11 @@ class CrossRule:
         return RuleDecisions(actions, levels, self.certificate_)
 
     def evaluate(
-        self, X: Rows, Y: Rows, n_jobs: int | None = None, groups: Groups | None = None
+        self,
+        X: Rows,
+        Y: Rows,
+        n_jobs: int | None = None,
+        groups: LabelsOrGroups | None = None,
     ) -> Evaluation:
         """What decisions are worth at other outcomes, as `Rule.evaluate`."""
         owner = "CrossRule.evaluate"

@@ -17,9 +17,9 @@ from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
 from ..calibration.wording import Wording
 from ..checks import briefly, is_number, require_level
 from ..errors import InfiniteBudget, InvalidParameter
+from ..evaluation.by_group import LabelsOrGroups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate
-from ..guarantees.groups import Groups
 from ..parallel import count_workers, each
 from ..tables import html_table
 from .behaviour import Action, Behaviour
@@ -130,7 +130,7 @@ class Rule:
         X: Rows,
         Y: Rows,
         n_jobs: int | None = None,
-        groups: Groups | None = None,
+        groups: LabelsOrGroups | None = None,
     ) -> Evaluation:
         """What the rule's decisions are worth at outcomes that had no part in it.
 
