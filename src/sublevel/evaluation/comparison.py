@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, require_level
+from ..checks import Array, require_bool, require_level
 from ..errors import InvalidParameter
 from ..intervals import bootstrap_interval, mean_interval, t_interval
 from ..loss_set import Batch, SetSource
 from ..loss_set.scorer import mean_width
 from ..losses import Loss, Squared
 from ..predictions import Table, can, count_rows
+from ..progress import Bar
 from ..sets import UncertaintySet
 from ..tables import html_table
 from .by_group import LabelsOrGroups, read_groups, table_by_group, warn_of_groups
@@ -234,6 +236,7 @@ def evaluate(
     *,
     groups: LabelsOrGroups | None = None,
     alpha: float | None = None,
+    progress: bool = False,
 ) -> Comparison:
     """Evaluate policies on the same test data.
 
@@ -251,6 +254,8 @@ def evaluate(
         by more than chance explains, is warned of.
     alpha : float in (0, 1), optional
         Violation level to hold groups against; by default what each policy promises.
+    progress : bool, default False
+        Whether to show a bar of the policies, on a terminal or in a notebook.
 
     Examples
     --------
@@ -278,7 +283,7 @@ def evaluate(
     if not isinstance(policies, Mapping) or not policies:
         raise InvalidParameter(
             "evaluate(policies=...) must be a non-empty dict from names to policies, "
-            f"got {type(policies).__name__}."
+            f"got {type(policies).__name__}. Say policy.evaluate(X, Y) for one."
         )
     for name, policy in policies.items():
         if not can(policy, "evaluate"):
@@ -288,15 +293,19 @@ def evaluate(
             )
     if alpha is not None:
         require_level("evaluate", alpha=alpha)
+    require_bool("evaluate", progress=progress)
     evaluations, widths, seconds = {}, {}, {}
-    for name, policy in policies.items():
-        timed = _Timed(policy)
-        seen = timed.evaluate(X, Y, n_jobs)
-        named = read_groups("evaluate", groups, X, len(seen.status))
-        held_to = _promised(policy) if alpha is None else alpha
-        evaluations[name] = replace(seen, groups=named, alpha=held_to)
-        seconds[name] = timed.seconds / len(seen.status)
-        widths[name] = _half_width(policy, X, Y)
+    with Bar(len(policies), "policies") if progress else nullcontext() as bar:
+        for name, policy in policies.items():
+            timed = _Timed(policy)
+            seen = timed.evaluate(X, Y, n_jobs)
+            named = read_groups("evaluate", groups, X, len(seen.status))
+            held_to = _promised(policy) if alpha is None else alpha
+            evaluations[name] = replace(seen, groups=named, alpha=held_to)
+            seconds[name] = timed.seconds / len(seen.status)
+            widths[name] = _half_width(policy, X, Y)
+            if bar is not None:
+                bar.advance(1)
     if groups is not None:
         able = [name for name, each in policies.items() if _promises_groups(each)]
         warn_of_groups("evaluate", table_by_group(evaluations), able)

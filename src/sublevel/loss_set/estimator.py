@@ -215,7 +215,8 @@ class LossSet(ModelWrapper):
         if budget is None and not calibrated:
             raise NotCalibrated(
                 "LossSet.predict_set() needs a budget: call calibrate(X_cal, Y_cal, "
-                "alpha=0.1) first, on data the model was not trained on."
+                "alpha=0.1) first, of the LossSet or of the policy that uses it, on "
+                "data the model was not trained on."
             )
         n, names = count_rows(X), self.names_ if calibrated else ()
         if budget is None:

@@ -272,6 +272,7 @@ class Policy(CompiledPolicy):
         Y: Outcome,
         n_jobs: int | None = None,
         groups: LabelsOrGroups | None = None,
+        progress: bool = False,
     ) -> Evaluation:
         """What the policy's decisions are worth at known outcomes.
 
@@ -288,8 +289,11 @@ class Policy(CompiledPolicy):
         groups : as for `Mondrian`, or an array of labels, one a row; optional
             Groups of contexts to look at: `by_group()` of what is returned. One that
             violates more often than promised is warned of.
+        progress : bool, default False
+            Whether to show bars on a terminal or in a notebook: of outcomes decided
+            in hindsight, for the regret, and of contexts.
         """
-        return evaluate_policy(self, X, Y, n_jobs, groups)
+        return evaluate_policy(self, X, Y, n_jobs, groups, progress)
 
     def certify(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..checks import require_bool
 from ..evaluation.by_group import (
     LabelsOrGroups,
     read_groups,
@@ -27,13 +28,16 @@ def evaluate_policy(
     Y: Outcome,
     n_jobs: int | None,
     groups: LabelsOrGroups | None,
+    progress: bool,
 ) -> Evaluation:
     """The evaluation of `Policy.evaluate`, with its warning of groups."""
     owner = "Policy.evaluate"
+    require_bool(owner, progress=progress)
     labelled = label(policy.problem.keys, X, Y, owner)
     named = read_groups(owner, groups, X, len(labelled))
-    best = clairvoyant(policy.problem, labelled.outcomes, n_jobs)
-    evaluation = evaluation_of(policy, X, labelled.outcomes, best, n_jobs)
+    best = clairvoyant(policy.problem, labelled.outcomes, n_jobs, progress)
+    decisions = policy.decide(X, n_jobs=n_jobs, progress=progress)
+    evaluation = evaluation_of(policy, decisions, labelled.outcomes, best)
     evaluation = replace(evaluation, groups=named, alpha=policy.promised_alpha)
     if groups is not None:
         able = ["policy"] if policy.promises_groups else []

@@ -136,7 +136,8 @@ class Decisions:
     def __getitem__(self, i: int) -> Decision:
         if not is_number(i) or i != int(i):
             raise InvalidParameter(
-                f"Decisions[context] must be a whole number, got {briefly(i)}."
+                f"Decisions[context] must be a whole number, got {briefly(i)}. Several "
+                "are rows of to_pandas(), or what decide() says of fewer contexts."
             )
         if not -len(self) <= i < len(self):
             raise IndexError(f"context {i} of {len(self)} decisions")
