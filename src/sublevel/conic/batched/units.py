@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import Array
 from ..scaling import FAR, Exponents, Layout, Logarithms
 from .compiled import compiled, inlined, part
 from .lanes import WIDTH, at, choose_less, fma, load, number, put, size, splat, store
