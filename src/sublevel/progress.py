@@ -29,6 +29,10 @@ class Bar:
         """So many more are done."""
         self._shown.update(more)
 
+    def expect(self, more: int) -> None:
+        """So many more than was thought are to be done."""
+        self._shown.total += more
+
     def __exit__(
         self,
         kind: type[BaseException] | None,

@@ -13,7 +13,8 @@ NAVIGATION = runpy.run_path(str(DOCS / "scripts" / "site.py"))["navigation"]
 #: Phrases that sound better than they explain.
 MANNERED = re.compile(
     r"break(s|ing)? (its|their|his|your) word|honestly|\bbreath(e|es|ing)\b|vandals"
-    r"|keep(s|ing)? (its|their|your) word|out of the box|seamless",
+    r"|keep(s|ing)? (its|their|your) word|out of the box|seamless|\bdear\b|\brosy\b"
+    r"|nobody asked",
     re.I,
 )
 

@@ -44,14 +44,9 @@ def realised(
 
 
 def evaluation_of(
-    policy: Decides,
-    X: Any,
-    outcomes: Sequence[Array],
-    best: Array,
-    n_jobs: int | None,
+    policy: Decides, decisions: Decisions, outcomes: Sequence[Array], best: Array
 ) -> Evaluation:
-    """Decide, and look at outcomes for which the best is known."""
-    decisions = policy.decide(X, n_jobs=n_jobs)
+    """What decisions are worth at outcomes for which the best is known."""
     happened = realised(policy, decisions.arrays, outcomes)
     sense = policy.problem.prepared().model.sense
     return Evaluation(

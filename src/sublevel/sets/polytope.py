@@ -24,6 +24,8 @@ from .uniform import polar_volume
 
 #: Relative size of what rounding does to a row, and of a width that is none.
 ROUNDING, FLAT = 1e-12, 1e-8
+#: Rows of length 1 that reach less than this in a direction are level there.
+RANK = 1e-9
 #: Most dimensions in which corners are enumerated to find a volume.
 MOST_HULL_DIMENSIONS = 8
 #: Most dimensions in which corners are enumerated to stand for the polytope.
@@ -239,11 +241,11 @@ class _Hull(NamedTuple):
         point, loose = _relative_interior(A, b)
         tight = np.vstack([A[~loose], np.zeros((1, A.shape[1]))])
         _, values, axes = np.linalg.svd(tight)
-        basis = axes[int((values > 1e-9).sum()) :].T
+        basis = axes[int((values > RANK).sum()) :].T
         rows, bound = A[loose] @ basis, b[loose] - A[loose] @ point
         # A row that does not vary within the hull is no side of it.
         length = np.linalg.norm(rows, axis=1)
-        side = length > 1e-9
+        side = length > RANK
         rows, bound = rows[side] / length[side, None], bound[side] / length[side]
         return cls(point, basis, rows, bound)
 
