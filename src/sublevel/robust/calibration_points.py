@@ -25,7 +25,7 @@ from ..progress import Bar
 from .contexts import GivenSets, require_compiled
 from .evaluating import realised
 from .fallback import as_fallback, fall_back
-from .judge.ruler import has_failed
+from .judge.statuses import has_failed
 from .keys import UncertainKey
 from .labelled import LabelledContexts, Outcome, label
 from .used_rows import refuse_same_fold

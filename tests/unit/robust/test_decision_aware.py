@@ -17,7 +17,7 @@ from sublevel.guarantees import (
     Weighted,
 )
 from sublevel.robust.evaluating import realised
-from sublevel.robust.judge.ruler import FAILED
+from sublevel.robust.judge.statuses import FAILED
 from sublevel.robust.sources import AtLevel
 
 GRID = np.geomspace(0.02, 20.0, 25)

@@ -14,8 +14,8 @@ from ...sets.label_set import names_of, one_hot
 from ..contexts import ContextSets, GivenSets
 from ..decisions import DecisionArrays, Decisions, in_short
 from ..evaluating import realised
-from ..judge.ruler import is_decided
 from ..judge.set_oracles import FixedOracle
+from ..judge.statuses import is_decided
 from ..judge.written_rows import Held
 from ..keys import UncertainKey
 from .decision_explanation import TIGHT, ConstraintRoom, DecisionExplanation
