@@ -73,6 +73,15 @@ def test_the_loss_set_was_fitted_again():
         assert policy.decide(X[200:]).certificate is None
 
 
+def test_the_warning_names_the_line_that_decided_or_saved(tmp_path):
+    policy, sets, _ = calibrated()
+    sets.fit(X[:50], Y[:50])
+    with pytest.warns(CertificateVoid) as caught:
+        policy.decide(X[200:])
+        policy.save(tmp_path / "policy.npz")
+    assert [warning.filename for warning in caught] == [__file__] * 2
+
+
 def test_the_same_model_trained_again_in_place():
     model = make_pipeline(StandardScaler(), LinearRegression()).fit(X[:100], Y[:100])
     policy, *_ = calibrated(model)
