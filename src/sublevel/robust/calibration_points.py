@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -181,7 +181,7 @@ class PolicyPoints:
                 None if batch is None else batch.at_budgets(rows, levels * unit)
             )
         sets = GivenSets(self.labelled.keys, batches, len(rows), len(self.scores))
-        with Bar(len(rows), "decisions") if self.progress else nullcontext() as bar:
+        with self._bar(len(rows)) as bar:
             arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
         arrays = fall_back(arrays, self.fallback)
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
@@ -189,6 +189,12 @@ class PolicyPoints:
         self.tally["solves"] += len(rows)
         self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
+
+    def _bar(self, size: int) -> AbstractContextManager[Bar | None]:
+        """A bar of the next round, where there is to be one."""
+        self.tally["rounds"] += 1
+        turn = self.tally["rounds"]
+        return Bar(size, "decisions", turn) if self.progress else nullcontext()
 
     def budgets(self, level: float) -> dict[str, float]:
         """The budget of each LossSet at a level, by the name of its parameter."""

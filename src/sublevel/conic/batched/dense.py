@@ -193,12 +193,12 @@ def clear_tail(plan: Any, K: Any, tail: Any) -> None:
 
 @inlined
 def subtract_from_tail(
-    plan: Any, L: Any, Y: Any, tail: Any, first: int, end: int
+    plan: Any, L: Any, pivot: Any, tail: Any, first: int, end: int
 ) -> None:
     """One column's products, of its entries in the tail's rows."""
     T = plan.tail
     for e in range(first, end):
-        row, own = at(plan.tail_row, e), -load(Y, e)
+        row, own = at(plan.tail_row, e), -load(L, e) * pivot
         base = (row // TILE * T) * TILE + row % TILE
         for f in range(first, e + 1):
             p = base + at(plan.tail_row, f) * TILE

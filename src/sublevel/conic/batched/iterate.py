@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import Array
 from ..program import Indices, ProgramData, Varying
-from .compiled import compiled, inlined, part
+from .compiled import SOURCES, compiled, inlined, part
 from .cones import PER_CONE, corrected, finished, predicted, rescale, shift_inside
 from .dense import TILE
 from .lanes import (
@@ -433,7 +433,12 @@ def _start(plan: Any, room: Any, fresh: Any) -> None:
 
 @compiled
 def iterate(
-    plan: Any, blocks: Any, room: Any, memory: Any, results: Any
+    plan: Any,
+    blocks: Any,
+    room: Any,
+    memory: Any,
+    results: Any,
+    sources: int = SOURCES,
 ) -> tuple[int, int]:
     """Solve all contexts; the numbers of rounds and corrections that were needed.
 

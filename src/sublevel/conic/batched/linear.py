@@ -42,19 +42,21 @@ def factor(plan: Any, room: Any) -> None:
         for t in range(at(plan.left_first, j), at(plan.left_first, j + 1)):
             e = at(plan.left_entry, t)
             pivot = fma(-load(Y, e), load(L, e), pivot)
-        one_over = 1.0 / kept_pivot(pivot, number(plan.pivot_sign, j))
+        pivot = kept_pivot(pivot, number(plan.pivot_sign, j))
+        one_over = 1.0 / pivot
         store(inverse, j, one_over)
-        end = at(plan.below_first, j + 1)
-        for e in range(at(plan.below_first, j), end):
+        begin, end = at(plan.below_first, j), at(plan.below_first, j + 1)
+        first = at(plan.tail_first, j)
+        for e in range(begin, end):
             total = load(K, at(plan.slot, e))
             for t in range(at(plan.pair_first, e), at(plan.pair_first, e + 1)):
                 product = load(L, at(plan.pair_right, t))
                 total = fma(-load(Y, at(plan.pair_left, t)), product, total)
-            store(Y, e, total)
+            if first > begin:
+                # Nobody asks for it if all entries are in the tail.
+                store(Y, e, total)
             store(L, e, total * one_over)
-        if plan.tail:
-            first = at(plan.tail_first, j)
-            subtract_from_tail(plan, L, Y, room.tail, first, end)
+        subtract_from_tail(plan, L, pivot, room.tail, first, end)
     if plan.tail:
         factor_tail(plan, room.tail, room.panel, room.pivots, inverse)
 
@@ -201,13 +203,17 @@ def _corrected(
     solution, left = side.solution, side.left
     sure = choose_less(worst, enough * NEARLY, wants, splat(0.0))
     wants = wants - sure
+    if not any_less(0.5, wants):
+        for k in range(plan.width + plan.height):
+            kept = load(solution, k)
+            better = kept + load(left, k)
+            store(solution, k, choose_less(0.5, sure, better, kept))
+        return wants, worst
     for k in range(plan.width + plan.height):
         kept = load(solution, k)
         better = kept + load(left, k)
         store(side.trial, k, better)
         store(solution, k, choose_less(0.5, sure, better, kept))
-    if not any_less(0.5, wants):
-        return wants, worst
     after = residual(plan, room, side.right, side.trial, left)
     better = choose_less(after, worst, wants, splat(0.0))
     for k in range(plan.width + plan.height):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import compiled
+from .compiled import SOURCES, compiled
 
 #: The tail begins where so many of the entries below and right of a pivot are there.
 DENSE = 0.8
@@ -15,7 +15,14 @@ LEAST_TAIL, STEP = 16, 4
 
 
 @compiled
-def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
+def eliminate(
+    size: int,
+    starts: Any,
+    rows: Any,
+    places: Any,
+    zero: int,
+    sources: int = SOURCES,
+) -> Any:
     """Lists of the entries of L in K = L D L', and of the products in each.
 
     The last columns, the tail, have no lists: hardly one of their entries is zero.
@@ -132,7 +139,9 @@ def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
 
 
 @compiled
-def firm_pivots(order: Any, starts: Any, neighbours: Any, solid: Any) -> Any:
+def firm_pivots(
+    order: Any, starts: Any, neighbours: Any, solid: Any, sources: int = SOURCES
+) -> Any:
     """Which pivots are other than zero before anything is added to them, in order.
 
     Parameters
@@ -151,7 +160,9 @@ def firm_pivots(order: Any, starts: Any, neighbours: Any, solid: Any) -> Any:
 
 
 @compiled
-def postpone(order: Any, starts: Any, neighbours: Any, late: Any) -> Any:
+def postpone(
+    order: Any, starts: Any, neighbours: Any, late: Any, sources: int = SOURCES
+) -> Any:
     """The order, but that some unknowns wait until a neighbour of theirs is eliminated.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..scaling import FAR, Exponents, Layout, Logarithms
-from .compiled import compiled, inlined, part
+from .compiled import SOURCES, compiled, inlined, part
 from .lanes import WIDTH, at, choose_less, fma, load, number, put, size, splat, store
 
 
@@ -31,21 +31,21 @@ class Groups(NamedTuple):
     pair_row: int
     sign_entry: int
     sign_row: int
-    P_row: int
-    P_column: int
+    p_row: int
+    p_column: int
 
 
 class Place(NamedTuple):
     """Addresses of where the lanes live."""
 
     A: int
-    by_A: int
+    weights_of_a: int
     b: int
-    by_b: int
+    weights_of_b: int
     q: int
-    by_q: int
+    weights_of_q: int
     P: int
-    by_P: int
+    weights_of_p: int
     e: int
     h: int
     d: int
@@ -111,7 +111,14 @@ def _give(values: Any, i: int, lane: int, address: int) -> None:
 
 
 @compiled
-def _sweep_all(groups: Any, place: Any, logs: Any, exponents: Any, sweeps: int) -> None:
+def _sweep_all(
+    groups: Any,
+    place: Any,
+    logs: Any,
+    exponents: Any,
+    sweeps: int,
+    sources: int = SOURCES,
+) -> None:
     A, b, q, P = logs
     e, h, d, s, t = exponents
     contexts = len(A)
@@ -120,10 +127,10 @@ def _sweep_all(groups: Any, place: Any, logs: Any, exponents: Any, sweeps: int) 
         for lane in range(WIDTH):
             # Lanes without a context of their own repeat one, and tell nobody.
             i = min(first + lane, contexts - 1)
-            _take(A, i, lane, place.A, place.by_A)
-            _take(b, i, lane, place.b, place.by_b)
-            _take(q, i, lane, place.q, place.by_q)
-            _take(P, i, lane, place.P, place.by_P)
+            _take(A, i, lane, place.A, place.weights_of_a)
+            _take(b, i, lane, place.b, place.weights_of_b)
+            _take(q, i, lane, place.q, place.weights_of_q)
+            _take(P, i, lane, place.P, place.weights_of_p)
         for k in range(groups.pairs):
             store(place.h, k, 0.0)
         for k in range(groups.columns):
@@ -183,12 +190,12 @@ def _row_units(groups: Any, place: Any, point: Any) -> None:
             if groups.pairs:
                 sign = groups.sign_entry
                 off = off + _tilt(groups, place, groups.pair_entry, sign, k)
-            _add(place, at(groups.of_entry, k), load(place.by_A, k), off)
+            _add(place, at(groups.of_entry, k), load(place.weights_of_a, k), off)
     for i in range(groups.rows):
         off = load(place.b, i) - point
         if groups.pairs:
             off = off + _tilt(groups, place, groups.pair_row, groups.sign_row, i)
-        _add(place, at(groups.of_row, i), load(place.by_b, i), off)
+        _add(place, at(groups.of_row, i), load(place.weights_of_b, i), off)
     for g in range(groups.groups):
         store(place.e, g, -_over(load(place.total, g), load(place.weight, g)))
 
@@ -220,12 +227,12 @@ def _pair_units(groups: Any, place: Any, point: Any) -> None:
             sign = number(groups.sign_entry, k)
             if sign != 0.0:
                 off = (_entry(groups, place, k) + own) * sign
-                _add(place, at(groups.pair_entry, k), load(place.by_A, k), off)
+                _add(place, at(groups.pair_entry, k), load(place.weights_of_a, k), off)
     for i in range(groups.rows):
         sign = number(groups.sign_row, i)
         if sign != 0.0:
             off = _right(groups, place, i, point) * sign
-            _add(place, at(groups.pair_row, i), load(place.by_b, i), off)
+            _add(place, at(groups.pair_row, i), load(place.weights_of_b, i), off)
     for g in range(groups.pairs):
         step = _over(load(place.total, g), load(place.weight, g))
         store(place.h, g, load(place.h, g) - step)
@@ -236,8 +243,8 @@ def _column_units(groups: Any, place: Any, point: Any, aim: Any) -> None:
     """The exponent of every column."""
     _clear(place, groups.columns)
     for k in range(groups.curves):
-        i, j = at(groups.P_row, k), at(groups.P_column, k)
-        off, by = load(place.P, k) + aim + point, load(place.by_P, k)
+        i, j = at(groups.p_row, k), at(groups.p_column, k)
+        off, by = load(place.P, k) + aim + point, load(place.weights_of_p, k)
         if i == j:
             # A square has its column's unit twice.
             _add(place, i, by * 4.0, off * 0.5)
@@ -245,11 +252,11 @@ def _column_units(groups: Any, place: Any, point: Any, aim: Any) -> None:
             _add(place, i, by, off + load(place.d, j))
             _add(place, j, by, off + load(place.d, i))
     for j in range(groups.columns):
-        by = load(place.by_q, j)
+        by = load(place.weights_of_q, j)
         total = fma(by, load(place.q, j) + aim, load(place.total, j))
         weight = load(place.weight, j) + by
         for k in range(at(groups.start, j), at(groups.start, j + 1)):
-            by = load(place.by_A, k)
+            by = load(place.weights_of_a, k)
             total = fma(by, _entry(groups, place, k), total)
             weight = weight + by
         store(place.d, j, -_over(total, weight))
@@ -265,13 +272,13 @@ def _sweep(groups: Any, place: Any, point: Any, aim: Any) -> Any:
     zero = splat(0.0)
     sum_b, of_b, sum_q, of_q, sum_P, of_P = zero, zero, zero, zero, zero, zero
     for i in range(groups.rows):
-        by = load(place.by_b, i)
+        by = load(place.weights_of_b, i)
         sum_b, of_b = fma(by, _right(groups, place, i, point), sum_b), of_b + by
     for j in range(groups.columns):
-        by, off = load(place.by_q, j), load(place.q, j) + load(place.d, j) + aim
+        by, off = load(place.weights_of_q, j), load(place.q, j) + load(place.d, j) + aim
         sum_q, of_q = fma(by, off, sum_q), of_q + by
     for k in range(groups.curves):
-        by, off = load(place.by_P, k), _curve(groups, place, k, point, aim)
+        by, off = load(place.weights_of_p, k), _curve(groups, place, k, point, aim)
         sum_P, of_P = fma(by, off, sum_P), of_P + by
     # A trace of weight says what happens where something is free: nothing.
     own_s, own_t = of_b + of_P + 1e-9, of_q + of_P + 1e-9
@@ -282,17 +289,17 @@ def _sweep(groups: Any, place: Any, point: Any, aim: Any) -> Any:
     for j in range(groups.columns):
         own = load(place.d, j)
         for k in range(at(groups.start, j), at(groups.start, j + 1)):
-            _weigh(place.by_A, k, _entry(groups, place, k) + own)
-        _weigh(place.by_q, j, load(place.q, j) + own + aim)
+            _weigh(place.weights_of_a, k, _entry(groups, place, k) + own)
+        _weigh(place.weights_of_q, j, load(place.q, j) + own + aim)
     for i in range(groups.rows):
-        _weigh(place.by_b, i, _right(groups, place, i, point))
+        _weigh(place.weights_of_b, i, _right(groups, place, i, point))
     for k in range(groups.curves):
-        _weigh(place.by_P, k, _curve(groups, place, k, point, aim))
+        _weigh(place.weights_of_p, k, _curve(groups, place, k, point, aim))
     return point, aim
 
 
 @inlined
 def _curve(groups: Any, place: Any, k: int, point: Any, aim: Any) -> Any:
     """An entry of P in all units."""
-    both = load(place.d, at(groups.P_row, k)) + load(place.d, at(groups.P_column, k))
+    both = load(place.d, at(groups.p_row, k)) + load(place.d, at(groups.p_column, k))
     return load(place.P, k) + aim + point + both
