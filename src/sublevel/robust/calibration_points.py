@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from ..calibration.envelope import Rows
 from ..calibration.levels import Everywhere, Geometric, Levels, as_levels, refine
 from ..calibration.search import Looks, Search
+from ..caller import warn_caller
 from ..checks import Array
 from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
@@ -134,13 +134,12 @@ class PolicyPoints:
         """Nothing tells the units of a loss but the data to calibrate on."""
         finite = np.abs(self.scores[np.isfinite(self.scores)])
         if finite.size and float(np.median(finite)) < 1:
-            warnings.warn(
+            warn_caller(
                 f"{owner}: levels are looked at in units of 1, which is coarse where "
                 f"losses are of size {np.median(finite):.2g}. No other data tell the "
                 "unit of the loss: call LossSet.fit(X_train, Y_train), which leaves "
                 "fitted models alone, or give the loss its unit=, or grid=.",
                 CoarseLevels,
-                stacklevel=4,
             )
 
     def _training_scores(self) -> Array | None:
@@ -208,12 +207,11 @@ class PolicyPoints:
     def warn_of_failures(self, owner: str) -> None:
         """Tell of decisions that exist and could not be computed."""
         if self.tally["failed"]:
-            warnings.warn(
+            warn_caller(
                 f"{owner}: {self.tally['failed']} of {self.tally['solves']} decisions "
                 "could not be computed, and were counted as violations. Look at the "
                 "scale of the data, or try another solver.",
                 SolvesFailed,
-                stacklevel=4,
             )
 
 
