@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, BoolArray, as_numbers, briefly
+from ..checks import ROUNDED, Array, BoolArray, as_numbers, briefly
 from ..conic.program import Indices
 from ..deferred import cp, is_expression
 from ..epigraph import Epigraph
@@ -138,7 +138,7 @@ class Loss(ABC):
         """How much of the loss of outcomes (..., m) may be rounding, shape (...)."""
         del outcome
         floor = self.floor(prediction)
-        return 1e-14 * np.where(np.isfinite(floor), np.abs(floor), 0.0)
+        return ROUNDED * np.where(np.isfinite(floor), np.abs(floor), 0.0)
 
     def check(self, prediction: AnyPrediction) -> None:
         """Raise InvalidParameter where the loss is not defined at a prediction."""

@@ -70,8 +70,10 @@ class Batched:
         )
         if obstacle(program) is not None:
             return solved
+        from .units import swept
+
         plan = self.plan(program)
-        for rows, some, units in in_groups(data):
+        for rows, some, units in in_groups(data, by=swept):
             _write(solved, rows, some, units, plan)
         return solved
 

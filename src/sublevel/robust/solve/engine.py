@@ -20,6 +20,7 @@ from ...conic.solver import Solver
 from ...errors import (
     EmptySet,
     InvalidParameter,
+    MissingExtra,
     NotRobustifiable,
     OutsideDomain,
     SolverFailed,
@@ -29,8 +30,8 @@ from ...loss_set.batch import Batch
 from ...predictions import AnyPrediction, Prediction
 from ...sets import UncertaintySet
 from ..decisions import DecisionArrays
-from ..judge.ruler import has_failed
 from ..judge.set_oracles import Region
+from ..judge.statuses import has_failed
 from ..keys import UncertainKey
 from ..model.uncertain import Key
 from .arrays import Compiled
@@ -410,9 +411,17 @@ def _value_of(key: UncertainKey) -> UncertaintySet:
 def _check_solver(solver: str | Solver | None) -> None:
     if solver is None or isinstance(solver, Solver):
         return
-    if solver not in {*SOLVERS, *cp.installed_solvers()}:
-        raise InvalidParameter(
-            f"RobustProblem.compile(solver=...) must be one of "
-            f"{cp.installed_solvers()}, or an object that solves chunks, got "
-            f"{solver!r}."
+    installed = {*SOLVERS, *cp.installed_solvers()}
+    if solver in installed:
+        return
+    if solver in cp.settings.SOLVERS:
+        scip = solver == "SCIP"
+        way = "`pip install 'sublevel[scip]'`" if scip else "its own package"
+        raise MissingExtra(
+            f"RobustProblem.compile(solver={solver!r}) needs a solver that CVXPY does "
+            f"not find installed. Install it with {way}, or leave solver= out."
         )
+    raise InvalidParameter(
+        f"RobustProblem.compile(solver=...) must be one of {sorted(installed)}, or an "
+        f"object that solves chunks, got {solver!r}."
+    )
