@@ -301,8 +301,8 @@ def _relative_interior(A: Array, b: Array) -> tuple[Array, BoolArray]:
     )
     if answer.status != 0:
         raise SolverFailed(
-            f"HIGHS stopped with status {answer.status} while looking for the inside of "
-            f"a Polytope: {answer.message}"
+            f"HIGHS stopped with status {answer.status} while looking for the inside "
+            f"of a Polytope: {answer.message}"
         )
     return answer.x[:m] / answer.x[-1], answer.x[m : m + k] > 0.5
 
