@@ -78,8 +78,8 @@ def assets(rng, common=1.5, moving=0.4):
 
 
 def correlated(rng):
-    """Long and short, errors that go together, the same spread everywhere."""
-    law = law_of(6, rng, 2.5, 0.0)
+    """Long and short, errors that go together, a spread that moves a little."""
+    law = law_of(6, rng, 2.5, 0.4)
 
     def pose(sets, *_):
         r, w = sl.Uncertain(6, name="r"), cp.Variable(6)
