@@ -62,6 +62,8 @@ FIRST = {
         "Solutions",
     ),
 }
+#: Bases that only their subclasses show.
+PRIVATE = ("CompiledPolicy",)
 SECTION = re.compile(r"^(?P<title>[A-Z][\w ]+)\n-{3,}$", re.M)
 
 
@@ -96,8 +98,11 @@ def entry(value):
     yield body(value)
     if not inspect.isclass(value):
         return
-    others = value.__mro__[1:]
-    for name, method in vars(value).items():
+    # A base without a page of its own is described here.
+    others = [base for base in value.__mro__[1:] if base.__name__ not in PRIVATE]
+    bases = [base for base in value.__mro__[1:] if base.__name__ in PRIVATE]
+    methods = [item for owner in (*bases, value) for item in vars(owner).items()]
+    for name, method in methods:
         described = inspect.isfunction(method) and method.__doc__
         # What a base class already promises is on the page of the base class.
         inherited = any(hasattr(base, name) for base in others)

@@ -193,8 +193,8 @@ class MonitoredPolicy:
         """Do what is to be done on an alarm."""
         action, monitor = self.on_alarm, self.monitor
         name = action if isinstance(action, str) else "retrain"
-        told = Alarm(at, monitor.outcomes, monitor.violations, name)
-        self.alarms = (*self.alarms, told)
+        alarm = Alarm(at, monitor.outcomes, monitor.violations, name)
+        self.alarms = (*self.alarms, alarm)
         if action == "fallback":
             self._given_up = True
             return

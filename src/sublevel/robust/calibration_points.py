@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import isinf
@@ -21,15 +22,16 @@ from ..loss_set.batch import Batch
 from ..loss_set.source import RemembersTraining, budget_of
 from ..predictions import Table
 from ..progress import Bar
-from .contexts import GivenSets
+from .contexts import GivenSets, require_compiled
 from .evaluating import realised
-from .fallback import fall_back
+from .fallback import as_fallback, fall_back
 from .judge.ruler import has_failed
 from .keys import UncertainKey
-from .labelled import LabelledContexts
+from .labelled import LabelledContexts, Outcome, label
+from .used_rows import refuse_same_fold
 
 if TYPE_CHECKING:
-    from .policy import Policy
+    from .compiled_policy import CompiledPolicy
 
 #: Decisions of a compiled policy computed at once in a calibration: enough to share the
 #: work, few enough not to compute many that turn out not to matter.
@@ -61,7 +63,7 @@ class PolicyPoints:
     taken : what decisions did, by point and number of its last change of sets
     """
 
-    policy: Policy
+    policy: CompiledPolicy
     labelled: LabelledContexts
     units: tuple[float, ...]
     fallback: Array | None = None
@@ -207,6 +209,43 @@ class PolicyPoints:
                 SolvesFailed,
                 stacklevel=4,
             )
+
+
+def points_of(
+    policy: CompiledPolicy,
+    X: Table,
+    Y: Outcome,
+    owner: str,
+    fallback: Mapping[Any, npt.ArrayLike] | Array | None,
+    n_jobs: int | None,
+    progress: bool = False,
+) -> PolicyPoints:
+    """A policy before any calibration, at contexts with their outcomes.
+
+    Parameters
+    ----------
+    policy : to calibrate, or to look at
+    X, Y : contexts and outcomes
+    owner : who asks, for errors
+    fallback : dict from variables to values, or these one after another, or None
+    n_jobs, progress : as for `Policy.calibrate`
+    """
+    keys = policy.problem.keys
+    # Level 1 is a budget of 1 where there is only one set to calibrate.
+    alone = len(keys) == 1 and keys[0].predicted is not None
+    units = (1.0,) if alone else level_units(keys)
+    if len(keys) > 1:
+        refuse_same_fold(keys, X, Y, owner)
+    if not (fallback is None or isinstance(fallback, np.ndarray)):
+        layout = policy.problem.prepared().layout
+        fallback = as_fallback(layout.variables, fallback)
+    labelled = label(keys, X, Y, owner, unseen=True)
+    compiled = zip(keys, policy.compiled_losses, labelled.batches, strict=True)
+    for key, losses, batch in compiled:
+        if losses is not None and batch is not None:
+            require_compiled(key, losses, batch)
+    wave = WAVE if policy.one_by_one is None else 1
+    return PolicyPoints(policy, labelled, units, fallback, n_jobs, wave, progress, X)
 
 
 def level_units(keys: tuple[UncertainKey, ...]) -> tuple[float, ...]:

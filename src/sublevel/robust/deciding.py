@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from .decisions import DecisionArrays, Layout
 from .judge.ruler import has_failed
 from .keys import UncertainKey
 from .solve.chunk import ChunkTask
+
+if TYPE_CHECKING:
+    # It needs CVXPY, which a policy from a file does without.
+    from .solve.engine import Engine
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,6 +58,35 @@ class Sets(Protocol):
 
     def first(self) -> list[Batch | None]:
         """The batches at some contexts, to see how wide predictions are."""
+
+
+def decide_sets(
+    engine: Engine,
+    layout: Layout,
+    sets: Sets,
+    n_jobs: int | None = None,
+    chunk: int | None = None,
+    bar: Bar | None = None,
+) -> tuple[DecisionArrays, tuple[Mapping[Any, Array], ...]]:
+    """Decisions over sets, as the engine can, and what cutting planes used.
+
+    Parameters
+    ----------
+    engine : what solves, or compiles
+    layout : what the columns of decisions are
+    sets : of all contexts
+    n_jobs, chunk, bar : as for `Policy.decide`
+    """
+    keys = sets.keys
+    task = engine.task(keys, sets.first)
+    if task is None:
+        return decide_each(
+            lambda regions: engine.decide_one(keys, regions), layout, sets, bar
+        )
+    arrays = decide_chunks(
+        task, sets, chunk, n_jobs, bar, lambda regions: engine.rescue(keys, regions)
+    )
+    return arrays, ()
 
 
 def decide_chunks(

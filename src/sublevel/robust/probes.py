@@ -172,6 +172,15 @@ def probe(keys: Sequence[UncertainKey], X: Table) -> Probes:
     )
 
 
+def probe_if_possible(keys: Sequence[UncertainKey], X: Table | None) -> Probes | None:
+    """The same where there are contexts, and all of them can be predicted."""
+    try:
+        return None if X is None else probe(keys, X)
+    except Exception:
+        # Whatever a model raises.
+        return None
+
+
 def some_of(X: Table) -> Any:
     """A few of the contexts, from all over."""
     last = count_rows(X) - 1

@@ -33,8 +33,8 @@ from .model.uncertain import Key, Uncertain, key_name, key_signs, uncertain_in
 from .model.written import check_model, require_variables
 from .policy import Policy
 from .solve.cuts.cuts import Cuts
-from .solve.engine import Prepared
 from .solve.mixed.integers import Integers
+from .solve.prepared import Prepared
 from .solve.set_at import set_value
 
 #: What gives a key its sets.

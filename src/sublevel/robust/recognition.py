@@ -15,6 +15,7 @@ import numpy as np
 from ..checks import Array
 from ..predictions import Table
 from ..sets import UncertaintySet
+from .decision_rule import DecisionRule
 from .keys import UncertainKey
 from .probes import Probes, Riders, probe
 
@@ -36,39 +37,32 @@ class Recognition:
     values: list[UncertaintySet | None]
     probes: Probes | None
 
-    def changed(
-        self,
-        how: tuple[object, object],
-        ordinary: list[tuple[str, Array | None]],
-        keys: Sequence[UncertainKey],
-        riders: Riders | None = None,
-    ) -> str | None:
+    def changed(self, rule: DecisionRule, riders: Riders | None = None) -> str | None:
         """What is no longer as it was, in words; None if all is.
 
         Parameters
         ----------
+        rule : what decisions depend on
         riders : probes that were asked along with contexts
         """
-        if how != self.how:
+        if rule.how != self.how:
             return "engine or solver was changed"
-        for (name, before), (_, after) in zip(self.ordinary, ordinary, strict=True):
+        pairs = zip(self.ordinary, rule.ordinary, strict=True)
+        for (name, before), (_, after) in pairs:
             if not _equal(before, after):
                 return f"the parameter {name!r} was given another value"
-        if any(a is not b for a, b in zip(self.values, set_values(keys), strict=True)):
+        sets = zip(self.values, set_values(rule.keys), strict=True)
+        if any(before is not after for before, after in sets):
             return "a set value was replaced"
-        other = None if self.probes is None else self.probes.stranger(keys, riders)
+        probes = self.probes
+        other = None if probes is None else probes.stranger(rule.keys, riders)
         return None if other is None else f"the model of {other[0]!r} {other[1]}"
 
 
-def recognise(
-    how: tuple[object, object],
-    ordinary: list[tuple[str, Array | None]],
-    keys: Sequence[UncertainKey],
-    X: Table | None,
-) -> Recognition:
+def recognise(rule: DecisionRule, X: Table | None) -> Recognition:
     """Write down what a policy's decisions depend on."""
-    probes = None if X is None else probe(keys, X)
-    return Recognition(how, ordinary, set_values(keys), probes)
+    probes = None if X is None else probe(rule.keys, X)
+    return Recognition(rule.how, rule.ordinary, set_values(rule.keys), probes)
 
 
 def set_values(keys: Sequence[UncertainKey]) -> list[UncertaintySet | None]:

@@ -40,23 +40,24 @@ class WorkerPolicy:
     keys : the uncertain keys
     losses : for each key the losses it was compiled for, or None
     fallback : what is done where there is no decision, or None
-    known : contexts at which the models are sure to predict, or None
+    examples : contexts at which the models are sure to predict, or None
     """
 
     task: ChunkTask
     keys: tuple[UncertainKey, ...]
     losses: tuple[tuple[Loss, ...] | None, ...]
     fallback: Array | None
-    known: Any
+    examples: Any
 
     def __call__(self, part: pd.DataFrame) -> pd.DataFrame:
         """The decisions at one part of the contexts, as a table."""
         if not len(part):
             return self.nothing(part)
         # The models saw arrays: names of columns would be something else to them.
-        X = part if self.known is None or is_frame(self.known) else part.to_numpy()
+        framed = self.examples is None or is_frame(self.examples)
+        X = part if framed else part.to_numpy()
         sets = contexts_to_decide("decide_lazily", self.keys, self.losses, X, None)
-        if self.known is not None:
+        if self.examples is not None:
             # A part may be all bad, while others are not.
             sets = replace(sets, hopeful=True)
         arrays = decide_chunks(self.task, sets, n_jobs=1)
@@ -93,10 +94,10 @@ def decide_lazily(
             f"{owner}(X) must be a Dask DataFrame, got {briefly(X)}. Say "
             "dask.dataframe.from_pandas(X, npartitions=...), or decide(X)."
         )
-    known = None if probes is None else probes.X
-    _require_columns(owner, X, known)
+    examples = None if probes is None else probes.X
+    _require_columns(owner, X, examples)
     bare = tuple(UncertainKey(key.parts, key.nonneg, key.source) for key in keys)
-    policy = WorkerPolicy(task, bare, losses, fallback, known)
+    policy = WorkerPolicy(task, bare, losses, fallback, examples)
     # One object for all parts: it goes to a worker once.
     there = dask.delayed(policy, pure=False, traverse=False)
     return X.map_partitions(_decide_part, there, meta=policy.nothing(X._meta))
@@ -106,15 +107,15 @@ def _decide_part(part: pd.DataFrame, policy: WorkerPolicy) -> pd.DataFrame:
     return policy(part)
 
 
-def _require_columns(owner: str, X: dd.DataFrame, known: Any) -> None:
-    """The columns the models were calibrated with, if that is known."""
-    if known is None:
+def _require_columns(owner: str, X: dd.DataFrame, examples: Any) -> None:
+    """The columns the models were calibrated with, if there are examples."""
+    if examples is None:
         return
     names = tuple(map(str, X.columns))
-    wanted = frame_columns(known)
-    fits = names == wanted if wanted is not None else len(names) == known.shape[1]
+    wanted = frame_columns(examples)
+    fits = names == wanted if wanted is not None else len(names) == examples.shape[1]
     if not fits:
-        what = list(wanted) if wanted is not None else f"{known.shape[1]} columns"
+        what = list(wanted) if wanted is not None else f"{examples.shape[1]} columns"
         raise InvalidParameter(
             f"{owner}(X) must have the columns the policy was calibrated with, {what}, "
             f"got {list(names)}. Say X[[...]] to choose them."

@@ -100,7 +100,7 @@ class Asserted(ComponentBound):
         """The most a constraint kept on the ball of this radius can be violated."""
 
     @abstractmethod
-    def _said(self) -> tuple[str, ...]:
+    def _assertions(self) -> tuple[str, ...]:
         """What is asserted about bias and spread, in sentences."""
 
     @abstractmethod
@@ -136,7 +136,7 @@ class Asserted(ComponentBound):
             minimum_sample_size=0,
             rank=None,
             random="The new outcome, given its context.",
-            assumptions=(*noise(self.kappa), *self._said(), CONSTRAINT, BALL),
+            assumptions=(*noise(self.kappa), *self._assertions(), CONSTRAINT, BALL),
             reference=REFERENCE,
             note=(
                 "The level rests on what was asserted, not on the calibration sample, "
@@ -294,7 +294,7 @@ class TheoremA(Asserted):
         beyond = max(0.0, radius - self.bias)
         return exp(-((beyond / self.spread) ** 2) / (2 * self.kappa))
 
-    def _said(self) -> tuple[str, ...]:
+    def _assertions(self) -> tuple[str, ...]:
         return (
             f"Asserted: at every context the norm of the bias is at most {self.bias:g} "
             f"predicted spreads.",
@@ -357,7 +357,7 @@ class TheoremA1(Asserted):
         excess = max(0.0, radius**2 - self.total)
         return exp(-excess / (2 * self.kappa * self.largest))
 
-    def _said(self) -> tuple[str, ...]:
+    def _assertions(self) -> tuple[str, ...]:
         return (
             bounded_total(self.total),
             f"Asserted: at every context the mean loss of each component is at most "

@@ -9,7 +9,6 @@ import pytest
 import sublevel as sl
 from sublevel.errors import InfiniteBudget, SolvesFailed
 from sublevel.robust import deciding
-from sublevel.robust import policy as policy_module
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 1))
@@ -79,7 +78,7 @@ def test_decisions_that_could_not_be_computed_are_not_kept(monkeypatch):
         arrays.status[1::2] = "solver_failed"
         return arrays
 
-    monkeypatch.setattr(policy_module, "decide_chunks", failing)
+    monkeypatch.setattr(deciding, "decide_chunks", failing)
     with pytest.warns(SolvesFailed, match=r"of \d+ decisions could not be computed"):
         policy.calibrate(X[FOLD], Y[FOLD], 0.3)
     assert policy.budget_ > plain

@@ -8,7 +8,7 @@ from sklearn.multioutput import MultiOutputClassifier
 
 import sublevel as sl
 from sublevel.calibration.levels import Everywhere, Geometric, Refined, Signed, refine
-from sublevel.robust.calibration_points import PolicyPoints
+from sublevel.robust.calibration_points import PolicyPoints, points_of
 
 CLASSES = np.array(["high", "low", "middle"])
 
@@ -149,7 +149,7 @@ def test_the_grid_of_whole_numbers_comes_from_training_data():
     assert policy.one_by_one is not None
     grids = []
     for fold in (slice(300, 340), slice(340, 400)):
-        points = policy._points(X[fold], Y[fold], "Policy.calibrate", None, None)
+        points = points_of(policy, X[fold], Y[fold], "Policy.calibrate", None, None)
         grids.append(points.search(None, "Policy.calibrate", False, 0.1).levels)
     assert isinstance(grids[0], Refined)
     assert grids[0] == grids[1]

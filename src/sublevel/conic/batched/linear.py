@@ -44,8 +44,8 @@ def substitute(plan: Any, L: Any, inverse: Any, right: Any) -> None:
         node = at(plan.node, j)
         total = load(right, node)
         for t in range(at(plan.left_first, j), at(plan.left_first, j + 1)):
-            known = load(right, at(plan.left, t))
-            total = fma(-load(L, at(plan.left_entry, t)), known, total)
+            solved = load(right, at(plan.left, t))
+            total = fma(-load(L, at(plan.left_entry, t)), solved, total)
         store(right, node, total)
     for k in range(plan.unknowns):
         j = plan.unknowns - 1 - k

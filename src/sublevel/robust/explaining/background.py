@@ -21,7 +21,7 @@ from .decision_explanation import TIGHT, ConstraintRoom, DecisionExplanation
 from .worst_outcome import WorstOutcome
 
 if TYPE_CHECKING:
-    from ..policy import Policy
+    from ..compiled_policy import CompiledPolicy
 
 #: Shares of the budget at which the decision is looked at again.
 SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0, 1.25)
@@ -38,7 +38,7 @@ class PolicyBackground:
     scores : losses of the calibration's outcomes, ascending; None where unknown
     """
 
-    policy: Policy
+    policy: CompiledPolicy
     sets: ContextSets
     scores: Array | None
 

@@ -1,4 +1,4 @@
-"""Look at a policy where outcomes are known, at its own level and beside it."""
+"""How a policy decides, and what it does where outcomes are known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..judge.ruler import is_decided
 from .policy_explanation import Looked, Step
 
 if TYPE_CHECKING:
-    from ..policy import Policy
+    from ..compiled_policy import CompiledPolicy
 
 #: What the policy's alpha is multiplied by, to see what a step buys.
 FACTORS = (0.5, 2.0)
@@ -27,8 +27,20 @@ FACTORS = (0.5, 2.0)
 USUAL = 0.1
 
 
+def how_decided(policy: CompiledPolicy) -> tuple[str, ...]:
+    """How contexts are decided, a sentence each."""
+    if policy.one_by_one is not None:
+        return (f"Contexts are decided one by one, as {policy.one_by_one}.",)
+    together = "Contexts share one compiled program, and are decided in chunks."
+    choice = policy.choice
+    return (together,) if choice is None else (together, f"Solver: {choice}.")
+
+
 def looked_at(
-    policy: Policy, points: PolicyPoints, alpha: float | None, level: float | None
+    policy: CompiledPolicy,
+    points: PolicyPoints,
+    alpha: float | None,
+    level: float | None,
 ) -> Looked:
     """What a policy does at contexts with outcomes, and what other levels would do.
 

@@ -51,8 +51,8 @@ class WorstOutcome:
             return ()
         if np.isnan(self.predicted).any():
             return (f"The worst {self.name} is {self._listed(most)}.",)
-        said = f"The worst {self.name} is {self._against(most)}."
-        return (said, *self._unusual())
+        worst = f"The worst {self.name} is {self._against(most)}."
+        return (worst, *self._unusual())
 
     def _unusual(self) -> tuple[str, ...]:
         if np.isnan(self.beyond):

@@ -18,6 +18,9 @@ from ...conic.sparse_table import SparseTable
 from ...deferred import sp
 from .policy_file import Arrays
 
+#: What JSON holds.
+Plain = dict[str, Any]
+
 #: No size that a file speaks of is larger.
 MOST = 2**31
 

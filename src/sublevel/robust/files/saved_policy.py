@@ -32,8 +32,9 @@ from ..fallback import fall_back
 from ..keys import UncertainKey, promise_of
 from ..sources import AtLevel
 from ..workers import decide_lazily
-from .layout import Contents, SavedKey, from_layout
+from .layout import Contents, from_layout
 from .policy_file import FilePath, read_file, refused
+from .saved_keys import SavedKey
 
 if TYPE_CHECKING:
     import dask.dataframe as dd

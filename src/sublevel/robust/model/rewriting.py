@@ -195,15 +195,15 @@ class _Rewriter:
     def _one_entry(self, node: Atom, argument: cp.Expression) -> list[tuple[Any, Any]]:
         """The ends of an argument of which a single entry is uncertain."""
         entries = [Summands().entry(argument, k) for k in range(argument.size)]
-        known = [entry for entry in entries if entry is not None]
-        moving = [k for k, entry in enumerate(known) if uncertain_in(entry)]
-        if len(known) < len(entries) or len(moving) != 1:
+        single = [entry for entry in entries if entry is not None]
+        moving = [k for k, entry in enumerate(single) if uncertain_in(entry)]
+        if len(single) < len(entries) or len(moving) != 1:
             raise Refusal(_SEVERAL.format(node))
         (k,) = moving
-        inner, ends = self.walk(known[k], 0), []
+        inner, ends = self.walk(single[k], 0), []
         for sense in (1, -1):
             bound, variable = self._bounded(inner, sense)
-            flat = cp.hstack([*known[:k], bound, *known[k + 1 :]])
+            flat = cp.hstack([*single[:k], bound, *single[k + 1 :]])
             ends.append((cp.reshape(flat, argument.shape, order="F"), variable))
         return ends
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,23 +28,19 @@ from ...errors import (
 from ...loss_set.batch import Batch
 from ...predictions import AnyPrediction, Prediction
 from ...sets import UncertaintySet
-from ..decisions import DecisionArrays, Layout, named
-from ..judge.build import frame_of, ruler_of
-from ..judge.reading import Frame
-from ..judge.ruler import Ruler, has_failed
+from ..decisions import DecisionArrays
+from ..judge.ruler import has_failed
 from ..judge.set_oracles import Region
 from ..keys import UncertainKey
-from ..model.products import present_value
-from ..model.robust_model import RobustModel
 from ..model.uncertain import Key
 from .arrays import Compiled
 from .chunk import ChunkTask
 from .compiled import compile_counterpart
 from .cuts.cuts import Cuts, CutTask
-from .cuts.linear_model import LinearModel, linear_model
 from .lifted_set import bends_outcome, with_lifted
 from .mixed.integers import Integers
 from .mixed.road import MixedRoad
+from .prepared import Prepared
 from .set_at import set_value
 from .slots import FixedSet, SlotSet, example, example_of, slot_set
 from .support_bound import has_dual
@@ -66,52 +61,6 @@ UNDECIDED: tuple[type[Exception], ...] = (*TROUBLES, NotRobustifiable)
 
 #: One context's decision, and the outcomes that cutting planes used.
 Decided = tuple[DecisionArrays, Mapping[Any, Array]]
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A model with its judge, at the present values of what multiplies outcomes."""
-
-    model: RobustModel
-
-    @cached_property
-    def frame(self) -> Frame:
-        """Where the leaves of the model are."""
-        return frame_of(self.model)
-
-    @cached_property
-    def ruler(self) -> Ruler:
-        """The judge of its decisions."""
-        return ruler_of(self.model, self.frame)
-
-    @cached_property
-    def layout(self) -> Layout:
-        """What the columns of decisions are."""
-        return Layout(
-            tuple(named(v) for v in self.model.variables),
-            tuple(tuple(named(p) for p in key) for key in self.model.keys),
-            len(self.ruler.uncertain),
-            self.ruler.rows,
-        )
-
-    @cached_property
-    def linear(self) -> LinearModel | None:
-        """The model as arrays for HiGHS, if it is linear but for the outcomes."""
-        model = self.model
-        return linear_model(model.bounded_goal(), model.all_certain(), model.rows)
-
-    def ordinary(self) -> Array:
-        """The present values of the ordinary parameters, all of which have one."""
-        values = [np.zeros(0)]
-        for parameter in self.model.ordinary:
-            values.append(np.ravel(present_value(parameter), order="F"))
-        return np.concatenate(values)
-
-    def task(self, compiled: Compiled, solver: Solver) -> ChunkTask:
-        """What decides chunks, at the present values of the ordinary parameters."""
-        ordinary = self.ordinary() if self.model.ordinary else np.zeros(0)
-        slots = compiled.slots_at(ordinary)
-        return ChunkTask(compiled, slots, ordinary, self.layout, solver)
 
 
 class Engine:

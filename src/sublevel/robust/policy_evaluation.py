@@ -1,0 +1,35 @@
+"""What a policy's decisions are worth at known outcomes, also by group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
+from ..evaluation.evaluation import Evaluation
+from ..guarantees.groups import Groups
+from ..predictions import Table
+from .clairvoyant import clairvoyant
+from .evaluating import evaluation_of
+from .labelled import Outcome, label
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+
+def evaluate_policy(
+    policy: Policy, X: Table, Y: Outcome, n_jobs: int | None, groups: Groups | None
+) -> Evaluation:
+    """The evaluation of `Policy.evaluate`, with its warning of groups."""
+    owner = "Policy.evaluate"
+    labelled = label(policy.problem.keys, X, Y, owner)
+    named = read_groups(owner, groups, X, len(labelled))
+    best = clairvoyant(policy.problem, labelled.outcomes, n_jobs)
+    evaluation = evaluation_of(policy, X, labelled.outcomes, best, n_jobs)
+    evaluation = replace(evaluation, groups=named, alpha=policy.promised_alpha)
+    if groups is not None:
+        able = ["policy"] if policy.promises_groups else []
+        table = table_by_group({"policy": evaluation})
+        # One frame further than from the method itself.
+        warn_of_groups(owner, table, able, stacklevel=4)
+    return evaluation
