@@ -272,6 +272,7 @@ class Policy(CompiledPolicy):
         Y: Outcome,
         n_jobs: int | None = None,
         groups: Groups | None = None,
+        regret: bool = True,
     ) -> Evaluation:
         """What the policy's decisions are worth at known outcomes.
 
@@ -288,8 +289,11 @@ class Policy(CompiledPolicy):
         groups : as for `Mondrian`, optional
             Groups of contexts to look at: `by_group()` of what is returned. One that
             violates more often than promised is warned of.
+        regret : bool, default True
+            Whether to solve for someone who knows the outcome; without it regret is
+            nan.
         """
-        return evaluate_policy(self, X, Y, n_jobs, groups)
+        return evaluate_policy(self, X, Y, n_jobs, groups, regret)
 
     def certify(
         self,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..checks import require_bool
 from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees.groups import Groups
@@ -18,13 +21,21 @@ if TYPE_CHECKING:
 
 
 def evaluate_policy(
-    policy: Policy, X: Table, Y: Outcome, n_jobs: int | None, groups: Groups | None
+    policy: Policy,
+    X: Table,
+    Y: Outcome,
+    n_jobs: int | None,
+    groups: Groups | None,
+    regret: bool = True,
 ) -> Evaluation:
     """The evaluation of `Policy.evaluate`, with its warning of groups."""
     owner = "Policy.evaluate"
+    require_bool(owner, regret=regret)
     labelled = label(policy.problem.keys, X, Y, owner)
     named = read_groups(owner, groups, X, len(labelled))
-    best = clairvoyant(policy.problem, labelled.outcomes, n_jobs)
+    best = np.full(len(labelled), np.nan)
+    if regret:
+        best = clairvoyant(policy.problem, labelled.outcomes, n_jobs)
     evaluation = evaluation_of(policy, X, labelled.outcomes, best, n_jobs)
     evaluation = replace(evaluation, groups=named, alpha=policy.promised_alpha)
     if groups is not None:
