@@ -6,12 +6,15 @@
 
 Moments are estimated, from 600 rows. Every shape is calibrated by decisions to the same
 violation level on 400 rows and looked at on 400 others; `sl.choose` and
-`sl.choose_weights` choose on 400 and on 800 rows of their own. Results are kept in data/shapes_results.json. Two oracles know the law. "At risk"
-protects each context at its own value at risk; "oracle" may be wrong more often where
-it is noisy, as the promise, which is on average over contexts, allows: nothing that
-keeps it certifies more. Printed: mean certified cost (or reward), violation, and how
-much of the gap between the best shape of version 0.1.0 (squared, constant Mahalanobis,
-diagonal gaussian) and the oracle the choice closes.
+`sl.choose_weights` choose on 400 and on 800 rows of their own. Results are kept in
+data/shapes_results.json.
+
+Two oracles know the law. "At risk" protects each context at its own value at risk;
+"oracle" may be wrong more often where it is noisy, as the promise, which is on average
+over contexts, allows: nothing that keeps it certifies more. Printed: mean certified
+cost (or reward), violation, and how much of the gap between the best shape of version
+0.1.0 (squared, constant Mahalanobis, diagonal gaussian) and the oracle the choice
+closes.
 """
 
 import argparse
