@@ -40,6 +40,8 @@ check: setup ## style, types and the import contract
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows \
+	  .github/workflows/*.yml
 
 slow: setup ## the statistical tests of every guarantee
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow

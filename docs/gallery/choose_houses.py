@@ -47,9 +47,9 @@ print(f"{len(weeks)} weeks of 30 houses, mean value {values.mean():.0f} thousand
 # ## The model
 #
 # A context is a week: the features of thirty houses, and what is asked for them. The
-# outcome is the gain on each. Dear houses are valued with larger errors, so the spread
-# of the Gaussian loss is a share of the price. The decision is eight whole houses: a
-# mixed-integer program with an uncertain objective.
+# outcome is the gain on each. Expensive houses are valued with larger errors, so the
+# spread of the Gaussian loss is a share of the price. The decision is eight whole
+# houses: a mixed-integer program with an uncertain objective.
 
 X = np.concatenate([offers[weeks].reshape(len(weeks), -1), asked[weeks]], axis=1)
 Y = values[weeks] - asked[weeks]
@@ -105,7 +105,7 @@ gains, price = predict(X[test][:1])[0][0], X[test][0, -30:]
 left.scatter(price[~bought], gains[~bought], color="0.7", label="not bought")
 left.scatter(price[bought], gains[bought], color="C0", label="bought")
 left.set(xlabel="price asked, thousand $", ylabel="predicted gain, thousand $")
-left.set_title("The first week: dear houses are left alone")
+left.set_title("The first week: expensive houses are left out")
 left.legend(fontsize=8)
 for name, color in [("prediction", "C7"), ("calibrated decisions", "C0")]:
     seen = compared.evaluations[name]

@@ -143,6 +143,9 @@ def listing(content):
             name, colon, kind = line.partition(" : ")
             bullets.append(f"- `{name}`: {kind}" if colon else f"- {line}")
         elif line.strip():
+            # A type, and then a sentence: the page has them in one line.
+            if bullets[-1].startswith("- ") and re.match("[A-Z][a-z]* ", line.strip()):
+                bullets[-1] = bullets[-1].rstrip(".,;:") + "."
             bullets.append(f"  {line.strip()}")
     return "\n".join(bullets)
 

@@ -133,6 +133,7 @@ def bench(
     given += [] if compare is None else ["--compare", str(compare)]
     given += [] if only is None else ["--only", only]
     with _one_sentence("Interrupted."):
+        try_folder(out)
         code = run_path(str(BENCH))["main"](given)
     raise typer.Exit(code)
 

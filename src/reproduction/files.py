@@ -29,6 +29,6 @@ def write_whole(path: Path, text: str) -> None:
         beside.unlink(missing_ok=True) if path.parent.is_dir() else None
         raise CannotWrite(
             f"{path.parent} cannot be written to: {error.strerror or error}. Free some "
-            "space or choose another folder with --out; finished cells are kept, and "
-            "the same command goes on from there."
+            "space or choose another folder with --out. What is finished is kept; the "
+            "same command goes on from there."
         ) from error

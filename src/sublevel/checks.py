@@ -15,6 +15,12 @@ from .errors import InvalidParameter
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+#: Relative error that a few sums and products leave, some fifty times the machine's.
+ROUNDED = 1e-14
+#: How far probabilities may be below 0, and their sum off 1: models often predict in
+#: single precision.
+_BELOW_ZERO, _OFF_ONE = 1e-9, 1e-4
+
 #: A value longer than this is named by its type and size in a message.
 _LONGEST = 60
 
@@ -92,7 +98,7 @@ def as_outcomes(owner: str, value: object, dim: int) -> tuple[Array, bool]:
     )
 
 
-def require_positive(owner: str, **values: Any) -> None:
+def require_positive(owner: str, **values: object) -> None:
     """Each value must be a finite number above zero."""
     for name, value in values.items():
         if not (is_number(value) and 0 < value < np.inf):
@@ -101,7 +107,7 @@ def require_positive(owner: str, **values: Any) -> None:
             )
 
 
-def require_nonnegative(owner: str, **values: Any) -> None:
+def require_nonnegative(owner: str, **values: object) -> None:
     """Each value must be zero or more; infinity is allowed, NaN is not."""
     for name, value in values.items():
         if not (is_number(value) and value >= 0):
@@ -121,7 +127,7 @@ def require_tolerance(owner: str, tol: object) -> None:
         )
 
 
-def require_level(owner: str, **values: Any) -> None:
+def require_level(owner: str, **values: object) -> None:
     """Each value must lie strictly between 0 and 1."""
     for name, value in values.items():
         if not (is_number(value) and 0 < value < 1):
@@ -131,7 +137,7 @@ def require_level(owner: str, **values: Any) -> None:
             )
 
 
-def require_bool(owner: str, **values: Any) -> None:
+def require_bool(owner: str, **values: object) -> None:
     """Each value must be True or False."""
     for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
@@ -140,7 +146,7 @@ def require_bool(owner: str, **values: Any) -> None:
             )
 
 
-def require_choice(owner: str, choices: Iterable[str], **values: Any) -> None:
+def require_choice(owner: str, choices: Iterable[str], **values: object) -> None:
     """Each value must be one of the words."""
     words = tuple(choices)
     for name, value in values.items():
@@ -150,7 +156,7 @@ def require_choice(owner: str, choices: Iterable[str], **values: Any) -> None:
             )
 
 
-def require_having(owner: str, attribute: str, what: str, **values: Any) -> None:
+def require_having(owner: str, attribute: str, what: str, **values: object) -> None:
     """Each value must have an attribute that only the right kind of thing has."""
     for name, value in values.items():
         if isinstance(value, type) or not hasattr(value, attribute):
@@ -227,7 +233,39 @@ def is_answer(value: object) -> bool:
     return bool(truth or (is_number(value) and value in (0, 1)))
 
 
-def is_whole(value: object, least: int = 0) -> bool:
+def are_laws(probabilities: Array) -> BoolArray:
+    """Whether each row is a law: at least 0, and 1 in sum, but for rounding.
+
+    Parameters
+    ----------
+    probabilities : shape (..., classes)
+
+    Returns
+    -------
+    booleans of shape (...)
+
+    Examples
+    --------
+    >>> are_laws(np.array([[0.25, 0.75], [0.5, 0.6]]))
+    array([ True, False])
+    """
+    kept = (probabilities >= -_BELOW_ZERO).all(axis=-1)
+    return np.asarray(kept & (np.abs(probabilities.sum(axis=-1) - 1) <= _OFF_ONE))
+
+
+def has_csr(value: object) -> bool:
+    """Whether the value is a sparse matrix, of scipy's or of another library.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> has_csr(csr_matrix([[1.0]])), has_csr([[1.0]])
+    (True, False)
+    """
+    return hasattr(value, "tocsr")
+
+
+def is_whole(value: object, least: int = 0) -> TypeGuard[int]:
     """Whether the value is an integer, of at least `least`.
 
     Examples
@@ -302,7 +340,7 @@ def _stranger(value: object, level: int = 0) -> tuple[str, str] | None:
     """What is in a value that is no real number, and the way out; None if nothing."""
     if level > _MOST_LEVELS:
         return f" nested more than {_MOST_LEVELS} levels deep", ""
-    if hasattr(value, "tocsr"):
+    if has_csr(value):
         return ", a sparse matrix", " Say .toarray()."
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.getmaskarray(value).any():

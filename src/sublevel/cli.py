@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from . import __version__
+
 #: What may be missing, and what to say then.
 MISSING = {
     "reproduction": (
@@ -26,5 +28,8 @@ def app() -> None:
         package = str(error.name).partition(".")[0]
         if package not in MISSING:
             raise
+        if sys.argv[1:] == ["--version"]:  # needs nothing
+            sys.stdout.write(f"sublevel {__version__}\n")
+            return
         sys.exit(MISSING[package])
     command(prog_name="sublevel")

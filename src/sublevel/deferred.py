@@ -66,7 +66,9 @@ def deferred_names(
 
     def look_up(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}{whereabouts(name)}"
+            )
         home = homes[name]
         if not home:
             return import_module(f"{package}.{name}")
@@ -74,6 +76,18 @@ def deferred_names(
         # The next time it is there.
         setattr(sys.modules[package], name, value)
         return value
+
+    def whereabouts(name: str) -> str:
+        """Where a name that was looked for one floor too high is; "" if nowhere."""
+        floors = [] if name.startswith("_") else [n for n in homes if not homes[n]]
+        for floor in floors:
+            try:
+                has_it = name in import_module(f"{package}.{floor}").__all__
+            except (ImportError, AttributeError):  # an extra is missing; no list
+                continue
+            if has_it:
+                return f". It is in {package}.{floor}."
+        return ""
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})

@@ -40,7 +40,7 @@ class InfiniteBudget(UserWarning):
 
 
 class RowsSeenBefore(UserWarning):
-    """Some calibration rows were trained on, so that what is promised is too rosy."""
+    """Some calibration rows were trained on, so that too much is promised."""
 
 
 class SolvesFailed(UserWarning):

@@ -91,7 +91,7 @@ def test_a_full_disk_keeps_what_is_finished(small, tmp_path, monkeypatch):
     assert result.exit_code == 1
     last = result.output.splitlines()[-1]
     assert "No space left on device. Free some space" in last
-    assert "finished cells are kept" in last
+    assert "What is finished is kept" in last
     assert list((tmp_path / "cells-quick").iterdir()) == []
 
 
@@ -180,3 +180,14 @@ def test_a_demo_into_a_file_says_so_before_the_work(tmp_path, monkeypatch):
         assert result.exit_code == 1
         (line,) = result.output.splitlines()
         assert "--out" in line
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_measuring(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("reproduction.commands.run_path", pytest.fail)
+    (tmp_path / "taken").write_text("")
+    finished = CliRunner().invoke(app, ["bench", "--out", str(tmp_path / "taken")])
+    assert finished.exit_code == 1
+    assert "cannot be written to" in finished.output
+    assert "Traceback" not in finished.output

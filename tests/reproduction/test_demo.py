@@ -74,7 +74,7 @@ def test_every_page_has_the_same_facts(small, report):
 
 def test_the_page_needs_nothing_else(report):
     page = report["report.html"]
-    assert page.count("<svg") == 6 + 7 + 2
+    assert page.count("<svg") == 3 + 1 + 1
     assert re.findall(r'(?:src|href)="(?!#|data:)', page) == []
 
 
@@ -134,23 +134,30 @@ def test_what_is_refuted_is_red(small):
     (red,) = [line for line in sets.lines(changed, 80) if "\x1b[31m" in line]
     assert red.startswith(f"\x1b[31m{rows[3]['model']}")
     assert violations(changed).fared.count("bad") == 1
-    drawn = [figures(facts)[2].panels[1].count("#b00020") for facts in (kept, changed)]
+    drawn = [figures(f)[2].panels[0].count("var(--red)") for f in (kept, changed)]
     assert drawn == [0, 3]  # an interval, and the edge and fill of its dot
 
 
-def test_the_figures_name_their_models(small):
+def test_the_figures_have_every_model_of_numbers(small):
     outlines, coverage, violated = figures(small)
-    titles = [re.search(r'class="title"[^>]*>([^<]*)', p)[1] for p in coverage.panels]
-    assert "Forest + logit, combined" in titles
-    # No flat line: a curve that cannot fall is left out.
-    assert "Logistic, cross_entropy" not in titles
-    for curve in small["curves"]:
-        if f"{curve['model']}, {curve['loss']}" in titles:
-            assert np.ptp(curve["coverage"]) > 0.5 * np.ptp(curve["promised"])
     assert all(panel.count("<polyline") == 2 for panel in outlines.panels)
-    for panel in violated.panels:
-        assert panel.count("<circle") == 9
-        assert "Logistic, cross_entropy" in panel
+    (curves,) = coverage.panels
+    numeric = [one for one in small["curves"] if one["predicts"] != "busiest"]
+    assert curves.count("<circle") == sum(len(one["promised"]) for one in numeric)
+    for one in numeric:
+        at = f"promised {one['promised'][0]:.1%}, realised {one['coverage'][0]:.1%}"
+        assert f"{one['model']}, {one['loss']}: {at}" in curves
+    # No flat line: a curve that cannot fall is left out.
+    assert "Logistic, cross_entropy" not in curves
+    (intervals,) = violated.panels
+    assert intervals.count("<circle") == 18
+    assert "Logistic, cross_entropy, PAC" in intervals
+
+
+def test_one_band_is_every_models(small):
+    numeric = [one for one in small["curves"] if one["predicts"] != "busiest"]
+    for edge in ("band_low", "band_high"):
+        assert all(one[edge] == numeric[0][edge] for one in numeric)
 
 
 def test_days_are_seeded_and_named():

@@ -82,7 +82,19 @@ def test_broken_promises_are_red(facts, tmp_path):
     expected = len(rows) + len(set(rows)) + len(families) + len(red)
     assert page.count('<tr class="bad">') == expected
     assert page.count("broke its claim in") == len(set(rows))
-    assert ".bad td { color: #b00020" in page
+    assert ".bad td { color: var(--bad)" in page
+
+
+def test_long_tables_are_folded_with_what_is_red_in_them(facts, tmp_path):
+    changed = json.loads(json.dumps(facts))
+    rows = changed["problems"][1]["promises"]
+    for row in rows[:3]:
+        row["verdict"] = "broken"
+    paper.write(changed, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    title = f"<summary>Every method, setting and level ({len(rows)} rows, "
+    assert title + '<span class="red">3 red</span>)</summary>' in page
+    assert "<h3>Which method keeps its promise</h3>" in page
 
 
 def test_every_method_belongs_to_one_family(facts):
@@ -118,6 +130,14 @@ def test_a_broken_claim_is_told_at_its_worst(facts):
 
 
 def test_the_terminal_has_the_same_facts_in_80_columns(facts):
+    # As many promises as all settings have.
+    many = [
+        {**problem, "promises": 20 * problem["promises"]}
+        for problem in facts["problems"]
+    ]
+    rows = unstyle("\n".join(paper.digest({**facts, "problems": many}))).splitlines()
+    assert re.search(r"kept in \d{3} of \d{3}", " ".join(rows))
+    assert max(map(len, rows)) <= 80
     lines = unstyle("\n".join(paper.digest(facts))).splitlines()
     assert max(map(len, lines)) <= 80
     assert " ".join(lines).replace("  ", " ").count("Decision-aware (ours)") == 1

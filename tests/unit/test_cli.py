@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import sublevel
+
 
 def run(program):
     return subprocess.run(
@@ -31,6 +33,13 @@ def test_what_is_missing_is_named_in_a_sentence(missing):
     (line,) = finished.stderr.splitlines()
     assert missing in line
     assert "'sublevel[report,torch]'" in line
+
+
+def test_the_version_is_told_without_extras():
+    hide = "import sys; sys.modules['typer'] = None; sys.argv = ['', '--version']; "
+    finished = run(hide + "from sublevel.cli import app; app()")
+    assert finished.returncode == 0
+    assert finished.stdout == f"sublevel {sublevel.__version__}\n"
 
 
 def test_another_fault_is_not_taken_for_a_missing_package():

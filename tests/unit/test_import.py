@@ -124,3 +124,11 @@ def test_every_public_name_is_shown_and_there():
 def test_a_module_in_use_hides_no_function():
     program = "import sublevel.diagnosis, sublevel as sl; print(callable(sl.diagnose))"
     assert run(program) == "True"
+
+
+def test_a_name_looked_for_one_floor_too_high_is_pointed_to():
+    with pytest.raises(AttributeError, match=r"'Mondrian'. It is in sublevel.guarant"):
+        sl.Mondrian  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'Nothing'$"):
+        sl.Nothing  # noqa: B018
+    assert not hasattr(sl, "_repr_html_")

@@ -51,3 +51,20 @@ def test_workflows_run_what_contributors_run(name):
     asked = set(re.findall(r"run: make (\w+)", workflow))
     assert asked
     assert asked <= targets
+
+
+def test_pythons_that_are_declared_are_tested_on_every_system():
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    tested = re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.+)\]", workflow)[1])
+    declared = [
+        name.rpartition(" ")[2]
+        for name in PROJECT["classifiers"]
+        if re.search(r":: 3\.\d+$", name)
+    ]
+    assert PROJECT["requires-python"] == f">={declared[0]}"
+    assert tested[: len(declared)] == declared
+    # Those that are tried, and not declared, may fail.
+    tolerated = re.findall(r"matrix.python == '(3\.\d+)'", workflow)
+    assert tested[len(declared) :] == tolerated
+    for system in ("ubuntu", "macos", "windows"):
+        assert f"{system}-latest" in re.search(r"os: \[(.+)\]", workflow)[1]

@@ -58,9 +58,9 @@ def page(facts: dict[str, Any]) -> report.Page:
     """The minute's worth, every promise with its outcome, what the words mean."""
     sizes = facts["sizes"]
     return report.Page(
-        f"Promised and realised violation, alpha = {facts['alpha']}",
+        "Promised and realised",
         "Models of a made-up shop's demand and of its busiest hour, each calibrated "
-        "into a set that should hold what happens on a new day.",
+        f"into a set that a new day leaves at most {facts['alpha']:.0%} of the time.",
         [
             report.Section("In a minute", paragraphs=[facts["summary"]], boxed=True),
             report.Section(
@@ -68,7 +68,7 @@ def page(facts: dict[str, Any]) -> report.Page:
                 tables=[violations(facts)],
                 figures=figures(facts),
             ),
-            report.Section("Verdicts", terms=facts["verdicts"]),
+            report.Section("Verdicts", terms=facts["verdicts"], folded=True),
         ],
         f"{sizes['training']} training, {sizes['calibration']} calibration and "
         f"{sizes['test']} test days, seed {facts['seed']}.",

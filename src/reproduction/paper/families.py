@@ -44,7 +44,7 @@ FAMILIES = (
         "Not needed: a heuristic, and far more cautious than what is proved.",
     ),
     Family(
-        "The paper's budget for labels",
+        "The paper's label budget",
         ["Cross-entropy, paper"],
         "Not needed: Theorem 3.1 on rows that training has seen. Take fresh ones.",
     ),

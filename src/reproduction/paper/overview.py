@@ -34,8 +34,8 @@ def lead(facts: dict[str, Any]) -> str:
         text += (
             f" Its radii are {min(factors):.1f} to {max(factors):.1f} times smaller "
             "than the paper's where outcomes are noisy; the paper's delivered "
-            f"{', '.join(_rate(paper, level).text for level in LEVELS)}: caution "
-            "that nobody asked for, and that costs."
+            f"{', '.join(_rate(paper, level).text for level in LEVELS)}: more "
+            "caution than was asked for, at a cost."
         )
     return text
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import report
 from ..report import Page, Section
-from .figures import figures
+from .figures import figure
 from .overview import broken, lead, overview
 from .tables import tables
 
@@ -43,16 +43,22 @@ def page(facts: dict[str, Any]) -> Page:
     """The minute's worth, each problem, and what the words mean."""
     versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
     return Page(
-        "The paper's experiments, published and ours",
+        _title(facts),
         _introduction(facts),
         [
             _minute(facts),
             *(_problem(problem) for problem in facts["problems"]),
             _assumptions(facts),
-            Section("Verdicts", terms=facts["meanings"]),
+            Section("Verdicts", terms=facts["meanings"], folded=True),
         ],
         f"Root seed {facts['extent']['root']}; {versions}.",
     )
+
+
+def _title(facts: dict[str, Any]) -> str:
+    problems = [problem["title"] for problem in facts["problems"]]
+    numbers = "The paper's numbers, and ours"
+    return f"{problems[0]}: {numbers.lower()}" if len(problems) == 1 else numbers
 
 
 def _introduction(facts: dict[str, Any]) -> str:
@@ -87,7 +93,8 @@ def _problem(problem: dict[str, Any]) -> Section:
         problem["title"],
         paragraphs=[" ".join(problem["summary"])],
         tables=tables(problem),
-        figures=figures(problem),
+        figures=[figure(problem)],
+        folded=True,
     )
 
 
@@ -96,4 +103,4 @@ def _assumptions(facts: dict[str, Any]) -> Section:
         f"{name} ({assumed['promise']})": assumed["assumes"]
         for name, assumed in facts["assumptions"].items()
     }
-    return Section("What each promise assumes", terms=terms)
+    return Section("What each promise assumes", terms=terms, folded=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..report import Entry, Table, digits, named, number, rate
 
+#: Tables of more rows are opened by who wants them.
+_LONG = 12
 _FARED = {
     "reproduced": "good",
     "same order": "good",
@@ -24,14 +27,15 @@ _FARED = {
 
 def tables(problem: dict[str, Any]) -> list[Table]:
     """All tables about a problem, in reading order."""
-    return [
+    made = [
         *([_statements(problem)] if problem["orderings"] else []),
         _held(problem),
+        *([_flows(problem)] if problem["flows"] else []),
         *(_published(problem, name) for name in _names(problem)),
         *([_radii(problem)] if problem["headroom"] else []),
-        *([_flows(problem)] if problem["flows"] else []),
         _promises(problem),
     ]
+    return [replace(table, folded=len(table.rows) > _LONG) for table in made]
 
 
 def _names(problem: dict[str, Any]) -> list[str]:
@@ -212,7 +216,7 @@ def _promises(problem: dict[str, Any]) -> Table:
         )
     fared = [_FARED.get(row["verdict"], "") for row in problem["promises"]]
     title = "Every method, setting and level"
-    return Table(title, _PROMISES_NOTE, _PROMISES, rows, fared, folded=True)
+    return Table(title, _PROMISES_NOTE, _PROMISES, rows, fared)
 
 
 def _flows(problem: dict[str, Any]) -> Table:

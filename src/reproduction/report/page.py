@@ -10,12 +10,20 @@ from .table import Table
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels with one legend: names and their colours."""
+    """Panels with one legend.
+
+    Attributes
+    ----------
+    legend : names, and their colours by the names of `TONES`
+    panels : what is seen
+    others : panels that are folded away, by their title
+    """
 
     title: str
     caption: str
     legend: Sequence[tuple[str, str]]
     panels: Sequence[str]
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,7 @@ class Section:
     alarms : sentences in red
     terms : words of the page, and what they mean
     boxed : whether it is the minute's worth, set apart from the rest
+    folded : whether only its title is seen until it is opened
     """
 
     title: str
@@ -40,6 +49,7 @@ class Section:
     alarms: Sequence[str] = ()
     terms: Mapping[str, str] = field(default_factory=dict)
     boxed: bool = False
+    folded: bool = False
 
     @property
     def anchor(self) -> str:

@@ -17,9 +17,9 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Series:
-    """A line of one colour; dots where there are tips, one a point."""
+    """A line in a colour of `TONES`; dots where there are tips, one a point."""
 
-    color: str
+    tone: str
     points: Sequence[Point]
     tips: Sequence[str] = ()
     bold: bool = False
@@ -55,7 +55,7 @@ def panel(
     Examples
     --------
     >>> axis = linear("alpha", [0.0, 1.0])
-    >>> line = Series("#000", [(0.0, 0.0), (1.0, 1.0)], ["low", "high"])
+    >>> line = Series("blue", [(0.0, 0.0), (1.0, 1.0)], ["low", "high"])
     >>> panel("A", axis, axis, [line]).count("<circle")
     2
     """
@@ -74,7 +74,7 @@ def panel(
     for one in series:
         kind = "bold" if one.bold else "thin"
         parts.append(
-            f'<polyline class="{kind}" stroke="{one.color}" '
+            f'<polyline class="{kind}" style="stroke:var(--{one.tone})" '
             f'points="{frame.where(one.points)}"/>'
         )
         parts += frame.dots(one)
@@ -168,7 +168,7 @@ class _Frame:
         size = 4.5 if one.bold else 3.5
         return [
             f'<circle tabindex="0" cx="{self.across(x)}" cy="{self.up(y)}" r="{size}" '
-            f'fill="{one.color}" data-tip="{escape(tip)}">'
+            f'style="fill:var(--{one.tone})" data-tip="{escape(tip)}">'
             f"<title>{escape(tip)}</title></circle>"
             for (x, y), tip in zip(one.points, one.tips, strict=True)
         ]

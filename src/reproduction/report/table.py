@@ -27,6 +27,11 @@ class Table:
     fared: list[str]
     folded: bool = False
 
+    @property
+    def short_names(self) -> bool:
+        """Whether the first column is narrow enough to stay while others scroll."""
+        return all(len(row[0].text) <= 30 for row in self.rows)
+
 
 def named(*texts: str) -> list[Entry]:
     """Entries that are read and sorted as they are."""

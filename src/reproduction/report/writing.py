@@ -15,6 +15,7 @@ from sublevel.errors import MissingExtra
 from ..files import write_whole
 from .page import Page, Section
 from .table import Table
+from .tones import TONES
 
 #: Rows of facts, the same columns in each.
 Rows = list[dict[str, Any]]
@@ -65,7 +66,7 @@ def _html(page: Page) -> str:
         ) from error
     source = files(__package__).joinpath("page.html.j2").read_text("utf-8")
     template = Environment(autoescape=True, trim_blocks=True).from_string(source)
-    return template.render(page=page)
+    return template.render(page=page, tones=TONES)
 
 
 def _markdown(page: Page) -> str:

@@ -22,7 +22,7 @@ from ..losses.base import Slots, location_of
 from ..predictions import Numbers, Outcomes, Prediction, Table, count_rows
 from ..robust import Decisions, RobustProblem
 from ..robust.clairvoyant import clairvoyant
-from ..robust.evaluating import evaluation_of
+from ..robust.evaluating import Decides, evaluation_of
 from ..robust.judge.tape import flat
 from ..robust.labelled import Outcome
 from ..sets import Box
@@ -141,7 +141,9 @@ class Judged(ABC):
                 f"{len(vectors[0])}."
             )
         best = clairvoyant(self.problem, vectors, n_jobs)
-        return evaluation_of(self, self._seen(X, Y), vectors, best, n_jobs)
+        policy: Decides = self
+        decisions = policy.decide(self._seen(X, Y), n_jobs=n_jobs)
+        return evaluation_of(policy, decisions, vectors, best)
 
     def _seen(self, X: Outcome, Y: Outcome) -> Outcome:
         """What the policy decides by."""

@@ -178,7 +178,7 @@ def read_outcomes(Y: Table, labels: bool = False) -> Outcomes:
 
 
 def heuristic(
-    owner: FittedSource, alpha: float, size: int, **differing: Any
+    owner: FittedSource, alpha: float, size: int, **differing: object
 ) -> Certificate:
     """A certificate that says no theorem backs the level.
 

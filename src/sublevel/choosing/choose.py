@@ -161,7 +161,7 @@ def _check(policies: object, by: str, folds: object, X: Table) -> None:
             )
     if by not in CRITERIA:
         raise InvalidParameter(f"choose(by=...) must be one of {CRITERIA}, got {by!r}.")
-    if not is_whole(folds, 2) or folds > count_rows(X):  # type: ignore[operator]
+    if not is_whole(folds, 2) or folds > count_rows(X):
         raise InvalidParameter(
             f"choose(folds=...) must be a whole number from 2 to the {count_rows(X)} "
             f"rows of X, got {folds!r}."

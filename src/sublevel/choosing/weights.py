@@ -9,16 +9,18 @@ radius is calibrated, so that the first weight stays at one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import Array, is_whole, require_level
+from ..checks import Array, is_whole, require_bool, require_level
 from ..errors import InvalidParameter
 from ..evaluation.comparison import Outcome
 from ..guarantees import Guarantee
 from ..predictions import Table
+from ..progress import Bar
 from .choice import CRITERIA
 from .choose import RemembersChoice, sense_of
 from .crossing import compared, crossed
@@ -82,6 +84,7 @@ def choose_weights(
     sweeps: int = 3,
     folds: int = 5,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> WeightChoice:
     """Weights at which decisions cost least once they keep their promise.
 
@@ -96,6 +99,9 @@ def choose_weights(
     sweeps : int from 1 to 3
         Passes over the weights: by factors of 4, then 2, then 1.4. A pass looks at
         2 (size - 1) policies or more.
+    progress : bool, default False
+        Whether to show a bar of the policies that are tried, on a terminal or in a
+        notebook. Their number grows where a weight goes on paying.
 
     Examples
     --------
@@ -124,6 +130,7 @@ def choose_weights(
         raise InvalidParameter(
             f"choose_weights(by=...) must be one of {CRITERIA}, got {by!r}."
         )
+    require_bool(owner, progress=progress)
     tried: dict[tuple[float, ...], float] = {}
 
     def cost(weights: Array) -> float:
@@ -138,20 +145,37 @@ def choose_weights(
             tried[key] = float(column.mean()) if everywhere else np.inf
         return tried[key]
 
-    best = np.ones(size)
-    start = least = cost(best)
-    for factor in STEPS[:sweeps]:
-        for j in range(1, size):
-            for step in (factor, 1 / factor):
-                trial = best.copy()
-                trial[j] *= step
-                while cost(trial) < least:
-                    best, least = trial, cost(trial)
-                    trial = best.copy()
-                    trial[j] *= step
+    trials = 1 + 2 * sweeps * (size - 1)
+    with Bar(trials, "policies") if progress else nullcontext() as bar:
+        best, start, least = _descend(cost, size, sweeps, bar)
     policy = policy_of(best)
     sense = sense_of({"policy": policy})
     if isinstance(policy, RemembersChoice):
         policy = policy.chosen_on(X, Y)
     looked = tuple((key, sense * value) for key, value in tried.items())
     return WeightChoice(best, policy, sense * least, sense * start, looked)
+
+
+def _descend(
+    cost: Callable[[Array], float], size: int, sweeps: int, bar: Bar | None
+) -> tuple[Array, float, float]:
+    """The best weights, what equal ones cost, and what they do."""
+
+    def tried(weights: Array) -> float:
+        value = cost(weights)
+        if bar is not None:
+            bar.advance(1)
+        return value
+
+    best = np.ones(size)
+    start = least = tried(best)
+    for factor in STEPS[:sweeps]:
+        for j in range(1, size):
+            for step in (factor, 1 / factor):
+                trial = best * np.where(np.arange(size) == j, step, 1.0)
+                while (value := tried(trial)) < least:
+                    best, least = trial, value
+                    trial = best * np.where(np.arange(size) == j, step, 1.0)
+                    if bar is not None:
+                        bar.expect(1)
+    return best, start, least

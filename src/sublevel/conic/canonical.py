@@ -129,7 +129,7 @@ def cone_program(
     cones = _clarabel_cones(data["dims"])
     A, b = _without_infinite_rows(indices, A, b, cones)
     q = sp.csr_array(program.q)
-    P_where, P = _condensed(
+    P_where, P = condensed(
         sp.coo_array((0, q.shape[1]) if program.P is None else program.P)
     )
     return ConeProgram(
@@ -239,13 +239,13 @@ def _matrix(program: ParamConeProg) -> tuple[Any, Any, Any, Any]:
         (-tensor.data[~last], (position[~last], slot[~last])), shape=tensor.shape
     )
     # Positions run down the columns, so their order is that of a pattern by column.
-    pattern, A = _condensed(inner)
+    pattern, A = condensed(inner)
     counts = np.bincount(pattern // rows, minlength=width)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     return pattern % rows, indptr, A, b
 
 
-def _condensed(tensor: sp.coo_array) -> tuple[Any, Any]:
+def condensed(tensor: sp.coo_array) -> tuple[Any, Any]:
     """The rows of a tall sparse table that have entries, and the table of them."""
     position, slot = tensor.coords
     rows, entry = np.unique(position, return_inverse=True)

@@ -58,7 +58,7 @@ class Terms:
         at = slice(*np.searchsorted(self.row, [row, row + 1]))
         return Terms(self.row[at], self.column[at], self.entry[at], self.value[at])
 
-    def matrix(self, size: int, width: int) -> Any:
+    def matrix(self, size: int, width: int) -> sp.csr_array:
         """What multiplies each of `size` entries, as sparse rows over the columns."""
         where = (self.entry, self.column)
         return sp.csr_array((self.value, where), shape=(size, width))
@@ -95,7 +95,7 @@ class ConeForm:
         parts = [cp.vec(variable, order="F") for variable, _ in self.columns]
         return cp.hstack([*parts, np.ones(1)])
 
-    def certain_matrix(self, row: int) -> Any:
+    def certain_matrix(self, row: int) -> sp.csr_array:
         """The row without the uncertain parameters at the others' values: sparse."""
         total = self.constant[[row]]
         for parameter, terms in self.ordinary(row):
@@ -148,7 +148,7 @@ class ConeForm:
         ]
         return [(parameter, terms) for parameter, terms in each if terms.entry.size]
 
-    def uncertain_rows(self) -> Any:
+    def uncertain_rows(self) -> sp.csr_array:
         """Which rows any uncertain parameter enters, shape (rows,)."""
         uncertain = np.zeros(self.constant.shape[0], dtype=bool)
         for parameter, terms in self.parameters.items():

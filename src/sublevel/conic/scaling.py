@@ -20,7 +20,9 @@ the context alone, never on its neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -154,8 +156,37 @@ class _Still:
         )
 
 
+class Logarithms(NamedTuple):
+    """Exponents of two of the sizes of A, b, q and P, each (n, entries).
+
+    Without a finite number where there is nothing to measure.
+    """
+
+    A: Array
+    b: Array
+    q: Array
+    P: Array
+
+
+class Exponents(NamedTuple):
+    """Of groups of rows, pairs, columns, the point and the aim, each (n, number)."""
+
+    e: Array
+    h: Array
+    d: Array
+    s: Array
+    t: Array
+
+
+#: What finds exponents: layout, logarithms and the number of sweeps are given.
+Sweeps = Callable[["Layout", Logarithms, int], Exponents]
+
+
 def scale(
-    data: ProgramData, solutions: Array | None = None, sweeps: int = SWEEPS
+    data: ProgramData,
+    solutions: Array | None = None,
+    sweeps: int = SWEEPS,
+    by: Sweeps | None = None,
 ) -> Scaling:
     """The units of every context.
 
@@ -163,41 +194,20 @@ def scale(
     ----------
     solutions : array of shape (n, nx), optional
         Solutions in other units: their sizes say what the columns' units are.
+    by : what finds the exponents, where there are no solutions; `swept` by default
     """
-    program, n = data.program, len(data)
-    layout = layout_of(program)
-    A, b = _logs(layout.without_noise(data.A.rows())), _logs(data.b.rows())
-    q, P = _logs(data.q.rows()[:, :-1]), _logs(data.P.rows())
-    e, h = np.zeros((n, layout.groups)), np.zeros((n, layout.pairs))
-    d = np.zeros((n, program.width)) if solutions is None else _sizes(solutions)
-    s, t = np.zeros((n, 1)), np.zeros((n, 1))
-    weigh_A, weigh_b, weigh_q, weigh_P = (
-        np.isfinite(x).astype(float) for x in (A, b, q, P)
+    layout = layout_of(data.program)
+    logs = Logarithms(
+        _logs(layout.without_noise(data.A.rows())),
+        _logs(data.b.rows()),
+        _logs(data.q.rows()[:, :-1]),
+        _logs(data.P.rows()),
     )
-    for _ in range(sweeps):
-        tilted_A = A + d[:, program.columns] + layout.tilt_entries(h)
-        tilted_b = b - s + layout.tilt_right(h)
-        e = -layout.row_mean(tilted_A, weigh_A, tilted_b, weigh_b)
-        off_A, off_b = tilted_A + e[:, layout.of_entry], tilted_b + e[:, layout.of_row]
-        if layout.pairs:
-            step = layout.pair_mean(off_A, weigh_A, off_b, weigh_b)
-            h = h - step
-            off_A = off_A - layout.tilt_entries(step)
-            off_b = off_b - layout.tilt_right(step)
-        if solutions is None:
-            left = off_A - d[:, program.columns]
-            curved, weigh = layout.curvature(P + t + s, weigh_P, d)
-            costs = _terms(q + t, weigh_q) + curved
-            d = -layout.column_mean(left, weigh_A, costs, weigh_q + weigh)
-            off_A = left + d[:, program.columns]
-        off_q, off_P = q + d + t, P + t + s + layout.both(d)
-        more_s, more_t = _sizes_of_point_and_aim(
-            (off_b, weigh_b), (off_q, weigh_q), (off_P, weigh_P), solutions is None
-        )
-        s, t = s + more_s, t + more_t
-        off_b, off_q, off_P = off_b - more_s, off_q + more_t, off_P + more_s + more_t
-        weigh_A, weigh_b, weigh_q, weigh_P = map(_weight, (off_A, off_b, off_q, off_P))
-    e, h, d, s, t = (np.round(each) for each in (e, h, d, s, t))
+    if by is not None and solutions is None:
+        exponents = by(layout, logs, sweeps)
+    else:
+        exponents = swept(layout, logs, sweeps, solutions)
+    e, h, d, s, t = (np.round(each) for each in exponents)
     return Scaling(
         e[:, layout.of_entry] + layout.tilt_entries(h),
         e[:, layout.of_row] + layout.tilt_right(h),
@@ -207,6 +217,44 @@ def scale(
     )
 
 
+def swept(
+    layout: Layout, logs: Logarithms, sweeps: int, solutions: Array | None = None
+) -> Exponents:
+    """The exponents of all contexts, not yet rounded."""
+    (A, b, q, P), n = logs, len(logs.A)
+    columns = layout.column_of_entry
+    e, h = np.zeros((n, layout.groups)), np.zeros((n, layout.pairs))
+    d = np.zeros(q.shape) if solutions is None else _sizes(solutions)
+    s, t = np.zeros((n, 1)), np.zeros((n, 1))
+    weigh_A, weigh_b, weigh_q, weigh_P = (
+        np.isfinite(x).astype(float) for x in (A, b, q, P)
+    )
+    for _ in range(sweeps):
+        tilted_A = A + d[:, columns] + layout.tilt_entries(h)
+        tilted_b = b - s + layout.tilt_right(h)
+        e = -layout.row_mean(tilted_A, weigh_A, tilted_b, weigh_b)
+        off_A, off_b = tilted_A + e[:, layout.of_entry], tilted_b + e[:, layout.of_row]
+        if layout.pairs:
+            step = layout.pair_mean(off_A, weigh_A, off_b, weigh_b)
+            h = h - step
+            off_A = off_A - layout.tilt_entries(step)
+            off_b = off_b - layout.tilt_right(step)
+        if solutions is None:
+            left = off_A - d[:, columns]
+            curved, weigh = layout.curvature(P + t + s, weigh_P, d)
+            costs = _terms(q + t, weigh_q) + curved
+            d = -layout.column_mean(left, weigh_A, costs, weigh_q + weigh)
+            off_A = left + d[:, columns]
+        off_q, off_P = q + d + t, P + t + s + layout.both(d)
+        more_s, more_t = _sizes_of_point_and_aim(
+            (off_b, weigh_b), (off_q, weigh_q), (off_P, weigh_P), solutions is None
+        )
+        s, t = s + more_s, t + more_t
+        off_b, off_q, off_P = off_b - more_s, off_q + more_t, off_P + more_s + more_t
+        weigh_A, weigh_b, weigh_q, weigh_P = map(_weight, (off_A, off_b, off_q, off_P))
+    return Exponents(e, h, d, s, t)
+
+
 class Layout:
     """Which entries share a unit, and which may trade theirs against one another."""
 
@@ -214,19 +262,20 @@ class Layout:
         self.of_row = row_groups(program.cones)
         self.of_entry = self.of_row[program.indices]
         self.groups = int(self.of_row.max(initial=-1)) + 1
-        entry, row, self._sign_entry, self._sign_row, self.pairs = program.hyperbolic
-        self._pair_entry, self._pair_row = entry, row
+        entry, row, self.sign_entry, self.sign_row, self.pairs = program.hyperbolic
+        self.pair_entry, self.pair_row = entry, row
         self._by_entry = _Groups(self.of_entry, self.groups)
         self._by_row = _Groups(self.of_row, self.groups)
         self._by_column = _Groups(program.columns, program.width)
         self._rows = _Groups(program.indices, program.height)
-        self._row_of_entry, self._column_of_entry = program.indices, program.columns
+        self._row_of_entry, self.column_of_entry = program.indices, program.columns
+        self.column_starts = program.indptr
         self.sides = (
             (self._rows, self._row_of_entry),
-            (self._by_column, self._column_of_entry),
+            (self._by_column, self.column_of_entry),
         )
-        _, self._P_row, starts = program.quadratic_pattern
-        self._P_column = np.repeat(np.arange(program.width), np.diff(starts))
+        _, self.P_row, starts = program.quadratic_pattern
+        self.P_column = np.repeat(np.arange(program.width), np.diff(starts))
         flat = [np.full(rows_of(*c), c[0] in ("zero", "nonneg")) for c in program.cones]
         curved = ~np.concatenate([np.zeros(0, dtype=bool), *flat])
         self._curved_entry = curved[program.indices]
@@ -243,11 +292,11 @@ class Layout:
 
     def tilt_entries(self, h: Array) -> Array | float:
         """What the pairs' exponents are worth at each entry of A: (n, entries)."""
-        return h[:, self._pair_entry] * self._sign_entry if self.pairs else 0.0
+        return h[:, self.pair_entry] * self.sign_entry if self.pairs else 0.0
 
     def tilt_right(self, h: Array) -> Array | float:
         """The same for the right-hand side, shape (n, rows)."""
-        return h[:, self._pair_row] * self._sign_row if self.pairs else 0.0
+        return h[:, self.pair_row] * self.sign_row if self.pairs else 0.0
 
     def without_noise(self, A: Array) -> Array:
         """The entries, with 0 for those next to nothing in their row and column.
@@ -257,7 +306,7 @@ class Layout:
         """
         size = np.abs(A)
         row = self._rows.reduced(size, np.maximum)[:, self._row_of_entry]
-        column = self._by_column.reduced(size, np.maximum)[:, self._column_of_entry]
+        column = self._by_column.reduced(size, np.maximum)[:, self.column_of_entry]
         noise = (size < NOISE * np.minimum(row, column)) & self._curved_entry
         return np.where(noise, 0.0, A)
 
@@ -276,18 +325,18 @@ class Layout:
 
     def both(self, d: Array) -> Array:
         """What the columns' exponents are worth at each entry of P."""
-        return d[:, self._P_row] + d[:, self._P_column]
+        return d[:, self.P_row] + d[:, self.P_column]
 
     def curvature(self, P: Array, of_P: Array, d: Array) -> tuple[Array, Array]:
         """What the entries of P ask of each column, times its weight, and the weight:
         shapes (n, nx). A square has its column's unit twice.
         """
-        square = self._P_row == self._P_column
+        square = self.P_row == self.P_column
         weight = np.where(square, 4.0, 1.0) * of_P
         total, count = np.zeros_like(d), np.zeros_like(d)
         for own, other in (
-            (self._P_row, self._P_column),
-            (self._P_column, self._P_row),
+            (self.P_row, self.P_column),
+            (self.P_column, self.P_row),
         ):
             wish = np.where(square, P / 2, P + d[:, other])
             half = np.where(square, 0.5, 1.0) * weight
@@ -297,9 +346,9 @@ class Layout:
 
     def pair_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:
         """Weighted mean exponent of y less that of t, of each pair: (n, pairs)."""
-        own_A, own_b = of_A * np.abs(self._sign_entry), of_b * np.abs(self._sign_row)
-        total = self._of_pair_entry.reduced(_terms(A, own_A) * self._sign_entry)
-        total = total + self._of_pair_row.reduced(_terms(b, own_b) * self._sign_row)
+        own_A, own_b = of_A * np.abs(self.sign_entry), of_b * np.abs(self.sign_row)
+        total = self._of_pair_entry.reduced(_terms(A, own_A) * self.sign_entry)
+        total = total + self._of_pair_row.reduced(_terms(b, own_b) * self.sign_row)
         count = self._of_pair_entry.reduced(own_A) + self._of_pair_row.reduced(own_b)
         return _over(total, count)
 

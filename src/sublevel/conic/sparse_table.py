@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array
+from ..checks import Array, has_csr
 from ..deferred import sp
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def is_table(value: object) -> bool:
     (True, False)
     """
     return isinstance(value, SparseTable) or (
-        not isinstance(value, np.ndarray) and hasattr(value, "tocsr")
+        not isinstance(value, np.ndarray) and has_csr(value)
     )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ..calibration.wording import DECISIONS
 from ..guarantees import Certificate
-from ..predictions import count_rows
+from ..predictions import Table, count_rows
+from ..robust.contexts import Contexts
 from ..robust.decisions import Decisions
+from ..robust.labelled import Outcome
 from ..robust.policy import Policy
 from ..robust.problem import RobustProblem
 from .adaptive import Adaptive
@@ -78,8 +80,8 @@ class AdaptivePolicy:
     def __init__(
         self,
         policy: Policy,
-        X: Any,
-        Y: Any,
+        X: Table,
+        Y: Outcome,
         alpha: float = 0.1,
         gamma: float = 0.02,
         window: int | None = None,
@@ -141,11 +143,11 @@ class AdaptivePolicy:
             ),
         )
 
-    def decide(self, X: Any, n_jobs: int | None = None) -> Decisions:
+    def decide(self, X: Contexts, n_jobs: int | None = None) -> Decisions:
         """The decision at every row of X, at the level of the moment."""
         return self._now().decide(X, n_jobs=n_jobs)
 
-    def update(self, X: Any, Y: Any, decisions: Decisions | None = None) -> Self:
+    def update(self, X: Table, Y: Outcome, decisions: Decisions | None = None) -> Self:
         """Learn from outcomes, in the order of their rows.
 
         Parameters

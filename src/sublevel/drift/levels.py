@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import Array, require_having
 from ..errors import InvalidParameter
 from ..guarantees import Certificate
-from ..predictions import count_rows, take_rows
+from ..predictions import Table, count_rows, take_rows
 from ..robust.calibration_points import level_units
 from ..robust.decisions import Decisions
 from ..robust.evaluating import Decides, realised
-from ..robust.judge.ruler import Realised
-from ..robust.labelled import label
+from ..robust.judge.realised import Realised
+from ..robust.labelled import Outcome, label
 from ..robust.policy import Policy
 from .recent import Recent
 from .state import numbers_from, numbers_to
@@ -52,7 +53,12 @@ def at_level(policy: Policy, level: float, certificate: Certificate) -> Policy:
 
 
 def score_rows(
-    policy: Policy, X: Any, Y: Any, grid: Any, alpha: float, level: float | None = None
+    policy: Policy,
+    X: Table,
+    Y: Outcome,
+    grid: npt.ArrayLike | None,
+    alpha: float,
+    level: float | None = None,
 ) -> Array:
     """Envelope scores, down to well below the level that counts.
 
@@ -78,7 +84,7 @@ def _depth(level: float) -> float:
 
 
 def judged(
-    policy: Decides, decisions: Decisions, X: Any, Y: Any, owner: str
+    policy: Decides, decisions: Decisions, X: Table, Y: Outcome, owner: str
 ) -> Realised:
     """What decisions at contexts turned out to be, by the judge."""
     labelled = label(policy.problem.keys, X, Y, owner)
@@ -90,9 +96,9 @@ def judged(
     return realised(policy, decisions.arrays, labelled.outcomes)
 
 
-def row_of(X: Any, Y: Any, at: int) -> tuple[Any, Any]:
+def row_of(X: Table, Y: Outcome, at: int) -> tuple[Table, Outcome]:
     """One row, as tables."""
-    if isinstance(Y, dict):
+    if isinstance(Y, Mapping):
         return take_rows(X, [at]), {k: take_rows(v, [at]) for k, v in Y.items()}
     return take_rows(X, [at]), take_rows(Y, [at])
 

@@ -14,7 +14,10 @@ from ..calibration.certificates import given_certificate
 from ..checks import briefly, require_level
 from ..errors import InvalidParameter
 from ..guarantees import Certificate, Marginal
+from ..predictions import Table
+from ..robust.contexts import Contexts
 from ..robust.decisions import Decisions
+from ..robust.labelled import Outcome
 from ..robust.policy import Policy
 from ..robust.problem import RobustProblem
 from .levels import at_level, judged, require_policy
@@ -160,14 +163,14 @@ class MonitoredPolicy:
         highest = beta_law.ppf(1 - self.delta / 2, size + 1 - rank, rank)
         return Monitor(float(highest), self.delta / 2, self.block)
 
-    def decide(self, X: Any, n_jobs: int | None = None) -> Decisions:
+    def decide(self, X: Contexts, n_jobs: int | None = None) -> Decisions:
         """The decision at every row of X; the fallback's once that took over."""
         if self._given_up:
             nothing = at_level(self.policy, np.inf, self.certificate_)
             return nothing.decide(X, n_jobs=n_jobs)
         return self.policy.decide(X, n_jobs=n_jobs)
 
-    def update(self, X: Any, Y: Any, decisions: Decisions | None = None) -> Self:
+    def update(self, X: Table, Y: Outcome, decisions: Decisions | None = None) -> Self:
         """Watch outcomes, in the order of their rows; act on an alarm.
 
         Parameters

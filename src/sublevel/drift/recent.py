@@ -11,7 +11,8 @@ import numpy as np
 from ..checks import Array
 from ..errors import InvalidParameter
 from ..folds import times_of
-from ..predictions import count_rows, is_frame, is_sparse, take_rows
+from ..predictions import Table, count_rows, is_frame, is_sparse, take_rows
+from ..robust.labelled import Outcome
 from .state import reading
 
 
@@ -32,7 +33,7 @@ class Recent:
         """How many rows there are."""
         return 0 if self.X is None else count_rows(self.X)
 
-    def add(self, X: Any, Y: Any, window: int) -> Recent:
+    def add(self, X: Table, Y: Outcome, window: int) -> Recent:
         """With later rows, and without the earliest beyond the window."""
         if self.X is None:
             return Recent(_last(X, window), _last(Y, window))
@@ -66,7 +67,7 @@ def _each(Y: Any, change: Any) -> Any:
     return change(Y)
 
 
-def _last(values: Any, window: int) -> Any:
+def _last(values: object, window: int) -> Any:
     return _each(values, lambda v: take_rows(v, slice(-window, None)))
 
 
@@ -85,7 +86,7 @@ def _stacked(before: Any, after: Any) -> Any:
     return np.concatenate([np.asarray(before), np.asarray(after)])
 
 
-def _table_to(values: Any) -> dict[str, Any]:
+def _table_to(values: object) -> dict[str, Any]:
     """A table of numbers as JSON has it: NaN is None."""
     try:
         array: Array = np.asarray(values, dtype=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -10,8 +11,10 @@ import numpy.typing as npt
 
 from ..checks import Array, is_whole
 from ..errors import InvalidParameter
-from ..predictions import count_rows, index_of, take_rows
+from ..predictions import Table, count_rows, index_of, take_rows
+from ..robust.contexts import Contexts
 from ..robust.decisions import Decisions
+from ..robust.labelled import Outcome
 from ..robust.problem import RobustProblem
 from .levels import judged
 
@@ -26,10 +29,10 @@ class Live(Protocol):
     def problem(self) -> RobustProblem:
         """The model it decides for."""
 
-    def decide(self, X: Any, n_jobs: int | None = None) -> Decisions:
+    def decide(self, X: Contexts, n_jobs: int | None = None) -> Decisions:
         """The decision at every row of X."""
 
-    def update(self, X: Any, Y: Any, decisions: Decisions | None = None) -> Self:
+    def update(self, X: Table, Y: Outcome, decisions: Decisions | None = None) -> Self:
         """Learn from outcomes."""
 
 
@@ -74,7 +77,7 @@ class Replay:
         )
 
 
-def replay(live: Live, X: Any, Y: Any, batch: int = 1) -> Replay:
+def replay(live: Live, X: Table, Y: Outcome, batch: int = 1) -> Replay:
     """Decide row by row, and let each decision know all outcomes before it.
 
     Parameters
@@ -111,7 +114,7 @@ def replay(live: Live, X: Any, Y: Any, batch: int = 1) -> Replay:
         x = take_rows(X, rows)
         y = (
             {name: take_rows(each, rows) for name, each in Y.items()}
-            if isinstance(Y, dict)
+            if isinstance(Y, Mapping)
             else take_rows(Y, rows)
         )
         decisions = live.decide(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,10 @@ from ..errors import CertificateVoid, InvalidParameter
 from ..folds import times_of
 from ..guarantees import Certificate
 from ..guarantees.in_time import with_times
-from ..predictions import count_rows
+from ..predictions import Table, count_rows
+from ..robust.contexts import Contexts
 from ..robust.decisions import Decisions
+from ..robust.labelled import Outcome
 from ..robust.policy import Policy
 from ..robust.problem import RobustProblem
 from .levels import (
@@ -84,8 +86,8 @@ class SlidingPolicy:
     def __init__(
         self,
         policy: Policy,
-        X: Any,
-        Y: Any,
+        X: Table,
+        Y: Outcome,
         alpha: float = 0.1,
         delta: float | None = None,
         window: int | None = None,
@@ -140,7 +142,7 @@ class SlidingPolicy:
             certificate = with_times(certificate, pd.DataFrame(index=self._times))
         self.budget_, self.certificate_ = level, certificate
 
-    def decide(self, X: Any, n_jobs: int | None = None) -> Decisions:
+    def decide(self, X: Contexts, n_jobs: int | None = None) -> Decisions:
         """The decision at every row of X, at the level of the moment.
 
         Without a certificate, and with a warning, if the rule is not the one that was
@@ -158,7 +160,7 @@ class SlidingPolicy:
             promise = given_certificate((self.budget_,))
         return at_level(self.policy, self.budget_, promise).decide(X, n_jobs=n_jobs)
 
-    def update(self, X: Any, Y: Any, decisions: Decisions | None = None) -> Self:
+    def update(self, X: Table, Y: Outcome, decisions: Decisions | None = None) -> Self:
         """Take in rows with their outcomes, the latest last.
 
         Parameters
@@ -233,7 +235,7 @@ class SlidingPolicy:
 
 
 def _latest_times(
-    before: pd.DatetimeIndex | None, X: Any, window: int
+    before: pd.DatetimeIndex | None, X: Table, window: int
 ) -> pd.DatetimeIndex | None:
     """Times of the rows in the window; None where not all have one."""
     times = times_of(X)

@@ -33,7 +33,7 @@ def numbers_from(values: Sequence[Any]) -> Array:
     return np.array([_ENDLESS[v] if isinstance(v, str) else float(v) for v in values])
 
 
-def count_from(value: Any) -> int:
+def count_from(value: object) -> int:
     """A whole number of at least 0."""
     if not is_whole(value):
         raise TypeError(f"{value!r} is no count")

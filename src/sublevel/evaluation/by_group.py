@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,14 @@ from scipy.special import betainc, betaincinv
 
 from ..checks import Array
 from ..errors import GroupsAbove
-from ..guarantees.groups import Groups, Rows, read_membership, require_groups
-from ..predictions import Table
+from ..guarantees.groups import (
+    Groups,
+    Labels,
+    Rows,
+    read_membership,
+    require_groups,
+)
+from ..predictions import Table, is_frame, require_aligned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,14 +56,32 @@ class Seen(Protocol):
     def level(self) -> float: ...
 
 
+#: Groups as a guarantee reads them, or a label for each row, or a table of booleans.
+LabelsOrGroups: TypeAlias = "Groups | Labels | pd.Series[Any] | pd.DataFrame"
+
+
 def read_groups(
-    owner: str, groups: Groups | None, X: Table, n: int
+    owner: str, groups: LabelsOrGroups | None, X: Table, n: int
 ) -> tuple[tuple[Hashable, Rows], ...]:
-    """The rows of each group; none where no groups are given."""
+    """The rows of each group; none where no groups are given.
+
+    Contexts that are looked at have come, so their labels may be given outright. A
+    guarantee needs a function or a column: it has to read contexts yet to come.
+    """
     if groups is None:
         return ()
-    require_groups(owner, groups)
-    return tuple(read_membership(owner, groups, X, n).rows(owner).items())
+    if isinstance(groups, np.ndarray) or is_frame(groups):
+        require_aligned(groups, X, owner, "groups")
+        readers: Groups = partial(_as_given, groups)
+    else:
+        require_groups(owner, groups, "labels of the rows as an array, ")
+        readers = cast(Groups, groups)
+    return tuple(read_membership(owner, readers, X, n).rows(owner).items())
+
+
+def _as_given(labels: object, X: Table) -> object:
+    del X
+    return labels
 
 
 def exact_interval(hits: int, n: int, level: float) -> tuple[float, float]:

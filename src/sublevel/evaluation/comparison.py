@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -17,17 +18,17 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import cvxpy as cp
 import numpy as np
 
-from ..checks import Array, require_level
+from ..checks import Array, require_bool, require_level
 from ..errors import InvalidParameter
-from ..guarantees.groups import Groups
 from ..intervals import bootstrap_interval, mean_interval, t_interval
 from ..loss_set import Batch, SetSource
 from ..loss_set.scorer import mean_width
 from ..losses import Loss, Squared
 from ..predictions import Table, can, count_rows
+from ..progress import Bar
 from ..sets import UncertaintySet
 from ..tables import html_table
-from .by_group import read_groups, table_by_group, warn_of_groups
+from .by_group import LabelsOrGroups, read_groups, table_by_group, warn_of_groups
 from .evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -54,6 +55,23 @@ class HasProblem(Protocol):
 
     @property
     def problem(self) -> Any: ...
+
+
+class SetKey(Protocol):
+    """An uncertain parameter, and what gives its sets."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> Any: ...
+
+
+@runtime_checkable
+class HasKeys(Protocol):
+    """A decider whose sets can be looked at."""
+
+    @property
+    def keys(self) -> Sequence[SetKey]: ...
 
 
 @runtime_checkable
@@ -216,8 +234,9 @@ def evaluate(
     Y: Outcome,
     n_jobs: int | None = None,
     *,
-    groups: Groups | None = None,
+    groups: LabelsOrGroups | None = None,
     alpha: float | None = None,
+    progress: bool = False,
 ) -> Comparison:
     """Evaluate policies on the same test data.
 
@@ -229,12 +248,14 @@ def evaluate(
     X, Y : contexts and outcomes that played no part in training or calibration
     n_jobs : int, optional
         Workers for the solves.
-    groups : as for `Mondrian`, optional
+    groups : as for `Mondrian`, or an array of labels, one a row; optional
         Groups of contexts to look at, which may overlap: `by_group()` of what is
         returned has the violations in each. One that violates more often than alpha,
         by more than chance explains, is warned of.
     alpha : float in (0, 1), optional
         Violation level to hold groups against; by default what each policy promises.
+    progress : bool, default False
+        Whether to show a bar of the policies, on a terminal or in a notebook.
 
     Examples
     --------
@@ -262,7 +283,7 @@ def evaluate(
     if not isinstance(policies, Mapping) or not policies:
         raise InvalidParameter(
             "evaluate(policies=...) must be a non-empty dict from names to policies, "
-            f"got {type(policies).__name__}."
+            f"got {type(policies).__name__}. Say policy.evaluate(X, Y) for one."
         )
     for name, policy in policies.items():
         if not can(policy, "evaluate"):
@@ -272,15 +293,19 @@ def evaluate(
             )
     if alpha is not None:
         require_level("evaluate", alpha=alpha)
+    require_bool("evaluate", progress=progress)
     evaluations, widths, seconds = {}, {}, {}
-    for name, policy in policies.items():
-        timed = _Timed(policy)
-        seen = timed.evaluate(X, Y, n_jobs)
-        named = read_groups("evaluate", groups, X, len(seen.status))
-        held_to = _promised(policy) if alpha is None else alpha
-        evaluations[name] = replace(seen, groups=named, alpha=held_to)
-        seconds[name] = timed.seconds / len(seen.status)
-        widths[name] = _half_width(policy, X, Y)
+    with Bar(len(policies), "policies") if progress else nullcontext() as bar:
+        for name, policy in policies.items():
+            timed = _Timed(policy)
+            seen = timed.evaluate(X, Y, n_jobs)
+            named = read_groups("evaluate", groups, X, len(seen.status))
+            held_to = _promised(policy) if alpha is None else alpha
+            evaluations[name] = replace(seen, groups=named, alpha=held_to)
+            seconds[name] = timed.seconds / len(seen.status)
+            widths[name] = _half_width(policy, X, Y)
+            if bar is not None:
+                bar.advance(1)
     if groups is not None:
         able = [name for name, each in policies.items() if _promises_groups(each)]
         warn_of_groups("evaluate", table_by_group(evaluations), able)
@@ -335,12 +360,11 @@ class _Timed:
 
 def _half_width(policy: Decider, X: Table, Y: Outcome) -> float:
     """Mean half-width of a policy's sets, averaged over its uncertain parameters."""
-    keys = getattr(policy, "keys", None)
-    if keys is None:
+    if not isinstance(policy, HasKeys):
         return float("nan")
     widths = [
         _one_half_width(key.source, X, Y[key.name] if isinstance(Y, dict) else Y)
-        for key in keys
+        for key in policy.keys
     ]
     return float(np.mean(widths))
 

@@ -119,13 +119,17 @@ class Evaluation:
 
     def _facts(self) -> list[tuple[str, str]]:
         low, high = self.interval
+        # A rule certifies nothing and has no regret: what is nan is not mentioned.
+        means = {
+            "certified": mean_of(self.certified),
+            "realised": mean_of(self.realised),
+            "regret": mean_of(self.regret),
+        }
         return [
             ("contexts", f"{len(self.violated)}"),
             ("violation", f"{self.violation:.4g} [{low:.4g}, {high:.4g}]"),
             ("decided", f"{self.share_decided:.1%}"),
-            ("certified", f"{mean_of(self.certified):.4g}"),
-            ("realised", f"{mean_of(self.realised):.4g}"),
-            ("regret", f"{mean_of(self.regret):.4g}"),
+            *((name, f"{m:.4g}") for name, m in means.items() if np.isfinite(m)),
         ]
 
 

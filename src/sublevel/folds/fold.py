@@ -34,6 +34,8 @@ class Fold:
     >>> X_cal, Y_cal = folds.calibrate
     >>> Y_cal, folds.test.rows
     (array([4., 5.]), array([6, 7]))
+    >>> folds.test.Y
+    array([6., 7.])
     """
 
     name: str
@@ -45,6 +47,9 @@ class Fold:
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.Y))
+
+    def __getitem__(self, position: int) -> Any:
+        return (self.X, self.Y)[position]
 
     @property
     def size(self) -> int:

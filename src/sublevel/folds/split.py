@@ -58,9 +58,9 @@ def split(
     test: float | None = 0.25,
     order: str = "random",
     unit: str = "rows",
-    groups: Any = None,
-    times: Any = None,
-    gap: Any = 0,
+    groups: object = None,
+    times: object = None,
+    gap: object = 0,
     random_state: int | np.random.Generator | None = None,
 ) -> Folds:
     """Take rows apart: to train, to tune, to calibrate and to test.
@@ -128,12 +128,12 @@ def split(
     return _as_folds(X, Y, every, units, when, order, _noun(unit, groups), gap)
 
 
-def _noun(unit: str, groups: Any) -> str:
+def _noun(unit: str, groups: object) -> str:
     return unit if groups is None else "groups"
 
 
 def _units(
-    X: Any, when: pd.DatetimeIndex | None, order: str, unit: str, groups: Any
+    X: Table, when: pd.DatetimeIndex | None, order: str, unit: str, groups: object
 ) -> Units:
     """Units numbered in the order of time, or of their first rows."""
     size = count_rows(X)
@@ -166,7 +166,7 @@ def _units(
     return Units(numbered, len(first), by_time)
 
 
-def _read_groups(X: Any, groups: Any, size: int, unit: str) -> Rows:
+def _read_groups(X: Table, groups: object, size: int, unit: str) -> Rows:
     """The group of each row, as whole numbers."""
     if unit != "rows":
         raise InvalidParameter(
@@ -296,14 +296,14 @@ def _kept_apart(
 
 
 def _as_folds(
-    X: Any,
+    X: Table,
     Y: Any,
     every: dict[str, Rows],
     units: Units,
     when: pd.DatetimeIndex | None,
     order: str,
     noun: str,
-    gap: Any,
+    gap: object,
 ) -> Folds:
     used = np.concatenate(list(every.values()))
     folds = {
@@ -329,7 +329,7 @@ def _take(Y: Any, rows: Rows) -> Any:
     return take_rows(Y, rows)
 
 
-def _gap(gap: Any, noun: str) -> str:
+def _gap(gap: object, noun: str) -> str:
     """What is left out between parts, in words; empty if nothing."""
     if not is_whole(gap):
         return str(gap)

@@ -6,7 +6,6 @@ Every calibration answers to the same three names: `budget`, `certificate` and
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -14,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ..caller import warn_caller
 from ..checks import Array
 from ..errors import InfiniteBudget
 from ..predictions import Table
@@ -148,6 +148,6 @@ class GroupedCalibration:
 
 
 def warn_if_infinite(certificate: Certificate) -> None:
-    """Tell whoever called the caller of this function that the budget is infinite."""
+    """Tell whoever called the library that the budget is infinite."""
     if not certificate.is_finite:
-        warnings.warn(certificate.note, InfiniteBudget, stacklevel=3)
+        warn_caller(certificate.note, InfiniteBudget)

@@ -20,6 +20,8 @@ from ..tables import html_table
 #: The event of guarantees that cover a constraint, and not the outcome itself.
 KEPT_ON_THE_SET = "a constraint kept on the whole set is violated"
 _GROUPS_SHOWN = 8
+#: Columns of the text.
+_WIDTH = 88
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,7 +215,10 @@ class Certificate:
         return html_table(_claim(self).replace("\n", " "), _rows(self))
 
     def __str__(self) -> str:
-        return "\n".join([_claim(self), *(_row(*row) for row in _rows(self))])
+        claim = _claim(self)
+        if max(map(len, claim.splitlines())) > _WIDTH:
+            claim = fill(claim, _WIDTH)
+        return "\n".join([claim, *(_row(*row) for row in _rows(self))])
 
 
 def _read_field(name: str, kind: str, value: Any) -> Any:
@@ -316,4 +321,4 @@ def _of_group(certificate: Certificate) -> str:
 def _row(label: str, text: str) -> str:
     """A label in a column of its own, the text wrapped beside it."""
     lead = f"  {label:<20}"
-    return fill(text, 88, initial_indent=lead, subsequent_indent=" " * len(lead))
+    return fill(text, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead))

@@ -6,7 +6,6 @@ may land on either side of it, and one rank too few breaks the promise.
 
 from fractions import Fraction
 from math import comb
-from typing import Any
 
 from ..checks import briefly, is_whole, require_level
 from ..deferred import special
@@ -23,7 +22,7 @@ def exact(level: float) -> Fraction:
     return Fraction(repr(float(level)))
 
 
-def require_whole(owner: str, least: int, **values: Any) -> None:
+def require_whole(owner: str, least: int, **values: object) -> None:
     """Each value must be a whole number of at least `least`."""
     for name, value in values.items():
         if not is_whole(value, least):

@@ -96,6 +96,13 @@ def settling(
     return lambda scores, floor: bool((scores > floor).all())
 
 
+@runtime_checkable
+class ByComponent(Protocol):
+    """A guarantee that says whether it wants losses by component."""
+
+    by_component: bool
+
+
 def takes_components(guarantee: object) -> bool:
     """Whether a guarantee calibrates on losses by component rather than their sums."""
-    return bool(getattr(guarantee, "by_component", False))
+    return isinstance(guarantee, ByComponent) and guarantee.by_component

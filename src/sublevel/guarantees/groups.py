@@ -84,8 +84,11 @@ class Overlapping:
         return int(np.sum(~self.flags.any(axis=1)))
 
 
-def require_groups(owner: str, groups: object) -> None:
-    """Groups are read by a function or a column, or by several with their own names."""
+def require_groups(owner: str, groups: object, others: str = "") -> None:
+    """Groups are read by a function or a column, or by several with their own names.
+
+    `others` says what else the owner takes.
+    """
     readable = _is_reader(groups)
     if isinstance(groups, list | tuple | Mapping):
         readers = groups.values() if isinstance(groups, Mapping) else groups
@@ -94,8 +97,9 @@ def require_groups(owner: str, groups: object) -> None:
         readable = readable and len(set(_names(groups))) == len(each)
     if not readable:
         raise InvalidParameter(
-            f"{owner}(groups=...) must be a function of X, a column name or a column "
-            f"position, or a list or dict of these, none twice, got {briefly(groups)}."
+            f"{owner}(groups=...) must be {others}a function of X, a column name or a "
+            "column position, or a list or dict of these, none twice, got "
+            f"{briefly(groups)}."
         )
 
 

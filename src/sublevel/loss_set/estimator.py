@@ -215,7 +215,8 @@ class LossSet(ModelWrapper):
         if budget is None and not calibrated:
             raise NotCalibrated(
                 "LossSet.predict_set() needs a budget: call calibrate(X_cal, Y_cal, "
-                "alpha=0.1) first, on data the model was not trained on."
+                "alpha=0.1) first, of the LossSet or of the policy that uses it, on "
+                "data the model was not trained on."
             )
         n, names = count_rows(X), self.names_ if calibrated else ()
         if budget is None:
@@ -296,7 +297,7 @@ class LossSet(ModelWrapper):
             return str(super().__repr__(N_CHAR_MAX))
         return f"LossSet({', '.join(f'{n} {v}' for n, v in self._facts())})"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         """What notebooks ask for; releases of scikit-learn fill it differently."""
         bundle = {"text/plain": repr(self)}
         if get_config()["display"] == "diagram":

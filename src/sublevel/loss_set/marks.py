@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ..caller import warn_caller
 from ..errors import InvalidParameter, RowsSeenBefore
 from ..predictions import Column, Table, is_frame, is_sparse, split_columns
 
@@ -67,12 +67,11 @@ def refuse_seen(
         return
     again, total = counted
     if 2 * again < total:
-        warnings.warn(
+        warn_caller(
             f"{owner}(X, Y) has {again} of {total} rows from the training data. "
-            "The model knows their outcomes, so what is promised is too rosy. Leave "
+            "The model knows their outcomes, so too much is promised. Leave "
             "them out.",
             RowsSeenBefore,
-            stacklevel=3,
         )
         return
     raise InvalidParameter(

@@ -38,6 +38,17 @@ NAMES: dict[str, type[Loss]] = {
     "hinge": Hinge,
     "zero_one": ZeroOne,
 }
+#: What other libraries call them.
+OTHER_NAMES = {
+    "mse": "squared",
+    "squared_error": "squared",
+    "l2": "squared",
+    "mae": "absolute",
+    "absolute_error": "absolute",
+    "l1": "absolute",
+    "log_loss": "cross_entropy",
+    "quantile": "interval",
+}
 
 
 def get(loss: LossLike) -> Loss:
@@ -59,9 +70,11 @@ def get(loss: LossLike) -> Loss:
         return loss  # type: ignore[return-value]
     if callable(loss):
         return Custom(loss)
+    ours = OTHER_NAMES.get(loss) if isinstance(loss, str) else None
     raise InvalidParameter(
         f"loss must be one of {sorted(NAMES)}, a loss object or a callable that "
         f"returns a convex CVXPY expression, got {loss!r}."
+        + ("" if ours is None else f" Here it is called {ours!r}.")
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, BoolArray, as_numbers, briefly
+from ..checks import ROUNDED, Array, BoolArray, as_numbers, briefly
 from ..conic.program import Indices
 from ..deferred import cp, is_expression
 from ..epigraph import Epigraph
@@ -138,7 +138,7 @@ class Loss(ABC):
         """How much of the loss of outcomes (..., m) may be rounding, shape (...)."""
         del outcome
         floor = self.floor(prediction)
-        return 1e-14 * np.where(np.isfinite(floor), np.abs(floor), 0.0)
+        return ROUNDED * np.where(np.isfinite(floor), np.abs(floor), 0.0)
 
     def check(self, prediction: AnyPrediction) -> None:
         """Raise InvalidParameter where the loss is not defined at a prediction."""
@@ -293,6 +293,13 @@ class Loss(ABC):
     def has_slots(self) -> bool:
         """Whether `bound` also takes CVXPY parameters: whether it can be compiled."""
         return self.exact_dual
+
+    def compiles(self, prediction: AnyPrediction | None = None) -> bool:
+        """Whether one program serves its sets at predictions like this one; without
+        one, at some.
+        """
+        del prediction
+        return self.has_slots
 
     def narrowed(self, entries: Entries) -> Loss | None:
         """The loss of some components alone, where the others cannot matter to a

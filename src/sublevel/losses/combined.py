@@ -21,7 +21,7 @@ from ..checks import Array, BoolArray, as_vector, briefly
 from ..deferred import cp
 from ..epigraph import Epigraph
 from ..errors import InvalidParameter
-from ..predictions import AnyPrediction, JointPrediction
+from ..predictions import AnyPrediction, JointPrediction, Prediction
 from .base import (
     Forecast,
     Loss,
@@ -30,6 +30,13 @@ from .base import (
     as_kind,
     conjugate_bound,
     prediction_in,
+)
+from .label_slots import (
+    MOST_COMBINATIONS,
+    budgets_left,
+    count_combinations,
+    label_slot,
+    label_slots,
 )
 from .labels import LabelLoss, split_blocks
 from .shared_budget import Block, mix_labels, share_budget
@@ -135,32 +142,69 @@ class Combined(Loss):
         return conjugate_bound(self, prediction, budget, direction)
 
     def slots(self, prediction: Forecast, budget: float | Array) -> Slots:
-        """The blocks' locations and spreads, numbered, and the budget they share."""
+        """The blocks' locations and spreads, numbered, and the budget they share.
+
+        With labels, for each combination of these what it is and what it leaves to
+        the numbers.
+        """
         slots: Slots = {}
         for k, (loss, part) in enumerate(
             zip(self.losses, joint(prediction).parts, strict=True)
         ):
-            own = loss.shape_slots(part)
-            slots |= {f"{k}.{name}": v for name, v in own.items()}
+            if not isinstance(loss, LabelLoss):
+                own = loss.shape_slots(part)
+                slots |= {f"{k}.{name}": v for name, v in own.items()}
         above = np.asarray(budget, dtype=float) - self.floor(prediction)
-        return {**slots, "budget": above}
+        if not self.has_labels:
+            return {**slots, "budget": above}
+        blocks = self.blocks(prediction, joint(prediction).point)
+        return slots | label_slots(blocks, above)
 
     def bound(self, slots: Slots, direction: cp.Expression) -> Epigraph:
-        """One multiplier for all blocks: they share the budget."""
-        multiplier = cp.Variable(nonneg=True)
-        count = range(len(self.losses))
-        parts = tuple(prediction_in(slots, f"{k}.") for k in count)
-        duals = [
-            loss.excess_conjugate(v, multiplier / w, part)
-            for loss, w, part, v in self.blocks(JointPrediction(parts), direction)
-        ]
-        value = sum((dual.value for dual in duals), slots["budget"] * multiplier)
-        return Epigraph(value, [c for dual in duals for c in dual.constraints])
+        """One multiplier for all blocks: they share the budget.
+
+        With labels, one for each combination of these, and the worst of them.
+        """
+        parts = tuple(
+            Prediction(slots[label_slot(k, 0)])
+            if isinstance(loss, LabelLoss)
+            else prediction_in(slots, f"{k}.")
+            for k, loss in enumerate(self.losses)
+        )
+        blocks = self.blocks(JointPrediction(parts), direction)
+        numbers = [b for b in blocks if not isinstance(b.loss, LabelLoss)]
+        if not self.has_labels:
+            return _shared(numbers, slots["budget"])
+        bounds = []
+        for number, budget in enumerate(budgets_left(slots)):
+            bound = _shared(numbers, budget)
+            for k, block in enumerate(blocks):
+                if isinstance(block.loss, LabelLoss):
+                    gain = slots[label_slot(k, number)] @ block.vector
+                    bound = Epigraph(bound.value + gain, bound.constraints)
+            bounds.append(bound)
+        worst = cp.max(cp.hstack([bound.value for bound in bounds]))
+        return Epigraph(worst, [c for bound in bounds for c in bound.constraints])
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether some block is one of labels."""
+        return any(isinstance(loss, LabelLoss) for loss in self.losses)
 
     @property
     def has_slots(self) -> bool:
         """Whether every block's."""
         return all(loss.has_slots for loss in self.losses)
+
+    def compiles(self, prediction: AnyPrediction | None = None) -> bool:
+        """Whether every block has slots, but for labels of few combinations."""
+        numbers = [b for b in self.losses if not isinstance(b, LabelLoss)]
+        if not all(loss.has_slots for loss in numbers):
+            return False
+        if prediction is None or not self.has_labels:
+            return True
+        blocks = self.blocks(prediction, joint(prediction).point)
+        return count_combinations(blocks) <= MOST_COMBINATIONS
 
     def domain(
         self, prediction: Forecast, outcome: cp.Expression
@@ -290,6 +334,16 @@ class Combined(Loss):
 def joint(prediction: Forecast) -> JointPrediction:
     """A prediction of several blocks."""
     return as_kind("Combined", prediction, JointPrediction)
+
+
+def _shared(blocks: list[Block], budget: Any) -> Epigraph:
+    """The bound of blocks of numbers that share a budget above their least losses."""
+    multiplier = cp.Variable(nonneg=True)
+    duals = [
+        loss.excess_conjugate(v, multiplier / w, part) for loss, w, part, v in blocks
+    ]
+    value = sum((dual.value for dual in duals), budget * multiplier)
+    return Epigraph(value, [c for dual in duals for c in dual.constraints])
 
 
 def _split(

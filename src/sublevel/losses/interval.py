@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, require_positive
+from ..checks import ROUNDED, Array, require_positive
 from ..conic.program import Indices
 from ..deferred import cp
 from ..epigraph import Epigraph, magnitude
@@ -126,7 +126,7 @@ class Interval(WeightedLoss):
         """Relative to the size of outcomes and ends, not of the loss."""
         middle, half = location_of(prediction), half_width(prediction)
         size = (np.abs(outcome) + np.abs(middle) + half) / self._weights(middle)
-        return np.asarray(1e-14 * np.max(size, axis=-1))
+        return np.asarray(ROUNDED * np.max(size, axis=-1))
 
     def shape_slots(self, prediction: Forecast) -> Slots:
         """The middle, and the half-widths of the set of least loss."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -191,7 +191,9 @@ def _nats(correlation: Array, residuals: Array) -> Array:
     return np.asarray(0.5 * (unit**2).sum(axis=1) + logs)
 
 
-def _forest(X: Table, residuals: Array, random_state: RandomState) -> Any:
+def _forest(
+    X: Table, residuals: Array, random_state: RandomState
+) -> ExtraTreesRegressor:
     """Trees whose leaves tell contexts apart by the products of their residuals."""
     parts, first = residuals, 1
     if residuals.shape[1] > MOST_PAIRED:
@@ -205,12 +207,12 @@ def _forest(X: Table, residuals: Array, random_state: RandomState) -> Any:
     targets = np.tanh(targets / np.where(size > 0, 2 * size, 1.0))
     seed = random_state if not isinstance(random_state, np.random.Generator) else 0
     leaf = max(10, count_rows(X) // 20)
-    return ExtraTreesRegressor(100, min_samples_leaf=leaf, random_state=seed).fit(
-        X, targets
-    )
+    forest = ExtraTreesRegressor(100, min_samples_leaf=leaf, random_state=seed)
+    # scikit-learn warns of a table with one column, as two outputs have it.
+    return forest.fit(X, targets[:, 0] if targets.shape[1] == 1 else targets)
 
 
-def _alike(trained: Array, asked: Array) -> Any:
+def _alike(trained: Array, asked: Array) -> sp.csr_array:
     """What each training context counts at each context asked about: sparse (q, n).
 
     The share of a leaf's contexts, averaged over the trees; rows sum to one.

@@ -18,9 +18,10 @@ from .rows import Predictor, Regressor, is_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.utils import Tags
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import sklearn
@@ -196,6 +197,6 @@ def predicts_many(model: object) -> bool:
     return tags is not None and bool(tags.target_tags.multi_output)
 
 
-def tags_of(model: object) -> Any:
+def tags_of(model: object) -> Tags | None:
     """The model's scikit-learn tags; None where it has none."""
     return get_tags(model) if hasattr(model, "__sklearn_tags__") else None

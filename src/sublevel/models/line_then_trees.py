@@ -198,7 +198,7 @@ class LineThenTrees:
                 return best, stages[best]
             count *= 2
 
-    def _ensemble(self, **more: Any) -> Any:
+    def _ensemble(self, **more: object) -> Any:
         return HistGradientBoostingRegressor(
             loss=self.family.boosting, early_stopping=False, **self.settings, **more
         )

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import briefly, is_number, require_level
 from ..errors import InvalidParameter
-from ..predictions import Table
+from ..predictions import Table, can
 from .correlation import KINDS, learn_correlation
 from .learners import GivenModel, Learner, predicts_many, tags_of
 from .line_then_trees import default_mean
@@ -165,7 +166,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
             answers.append(std[:, :, None] * self._correlation.factors(X))
         return answers[0] if len(answers) == 1 else tuple(answers)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         inner = [tags_of(m) for m in (self.mean, self.spread) if m is not None]
@@ -187,7 +188,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def _learners(self) -> list[tuple[Learner, bool]]:
         """How mean and spread are learned, and whether of all outputs at once."""
         for name, given in (("mean", self.mean), ("spread", self.spread)):
-            if given is not None and not hasattr(given, "fit"):
+            if given is not None and not can(given, "fit"):
                 raise InvalidParameter(
                     f"{_OWNER}({name}=...) must be an estimator with fit and predict, "
                     f"or None, got {briefly(given)}."

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import Tags, check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import (
@@ -25,7 +25,7 @@ from ..checks import (
     require_sized,
 )
 from ..errors import InvalidParameter
-from ..predictions import Table
+from ..predictions import Table, can
 from .alternating import Alternation
 from .learners import GivenModel, predicts_many, tags_of
 from .line_then_trees import default_mean, default_variance
@@ -159,7 +159,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         parts = [pair.predict(X) for pair in self._pairs]
         return tuple(_side_by_side(list(side)) for side in zip(*parts, strict=True))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         inner = [tags_of(m) for m in (self.mean, self.variance) if m is not None]
@@ -178,7 +178,7 @@ class MeanVarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
                 f"{self.max_refits!r}."
             )
         for name, given in (("mean", self.mean), ("variance", self.variance)):
-            if given is not None and not hasattr(given, "fit"):
+            if given is not None and not can(given, "fit"):
                 raise InvalidParameter(
                     f"{_OWNER}({name}=...) must be an estimator with fit and predict, "
                     f"or None, got {briefly(given)}."

@@ -136,9 +136,9 @@ class Rows:
         weight = None if self.weight is None else self.weight[chosen]
         return Rows(take_rows(self.X, chosen), weight)
 
-    def mean(self, values: Array) -> Any:
+    def mean(self, values: Array) -> Array:
         """Weighted mean over the rows."""
-        return np.average(values, axis=0, weights=self.weight)
+        return np.asarray(np.average(values, axis=0, weights=self.weight))
 
     def shares(self, n: int) -> Array:
         """Weights of the n rows that sum to 1."""

@@ -23,7 +23,7 @@ def frontier(
 
     One line a calibration, one dot a level: the violation rate on test data, with its
     exact interval. At the same violation, a better value is a better policy; a line
-    that stays far left of the levels asked for pays for protection nobody asked for.
+    that stays far left of the levels asked for costs more than the promise needs.
 
     The edge of the shade is the bound, which holds for all dots of a line at once:
     with confidence 1 - delta no level violates more often. Without test data that is

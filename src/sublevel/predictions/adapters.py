@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..checks import Array, as_numbers, briefly
+from ..checks import Array, are_laws, as_numbers, briefly
 from ..errors import InvalidParameter
 from .abilities import (
     Model,
@@ -306,7 +306,7 @@ def _check_array(values: Array, rows: int, model: Model, what: str) -> None:
 
 
 def _check_probabilities(block: Array, model: Model) -> None:
-    wrong = (block < -1e-9).any(axis=1) | (np.abs(block.sum(axis=1) - 1) > 1e-4)
+    wrong = ~are_laws(block)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidParameter(

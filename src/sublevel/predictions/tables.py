@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
-from ..checks import briefly, is_number
+from ..checks import briefly, has_csr, is_number
 from ..errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def is_sparse(values: object) -> TypeGuard[SparseRows]:
     >>> is_sparse(csr_matrix([[1.0]])), is_sparse([[1.0]])
     (True, False)
     """
-    return hasattr(values, "tocsr")
+    return has_csr(values)
 
 
 def index_of(values: object) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import cvxpy as cp
@@ -12,6 +12,7 @@ import numpy as np
 from ..checks import Array
 from ..conic.maximise import solve_checked
 from ..errors import SolverFailed
+from ..progress import Bar
 from .sources import Points
 
 if TYPE_CHECKING:
@@ -19,22 +20,42 @@ if TYPE_CHECKING:
 
 
 def clairvoyant(
-    problem: RobustProblem, outcomes: Sequence[Array], n_jobs: int | None
+    problem: RobustProblem,
+    outcomes: Sequence[Array],
+    n_jobs: int | None,
+    progress: bool = False,
 ) -> Array:
     """The best objective at each outcome for someone who knows it, shape (n,).
 
-    nan where nobody could have decided anything.
+    nan where nobody could have decided anything. A bar counts the outcomes, where
+    there is to be one.
     """
+    size = len(outcomes[0])
+    with Bar(size, "outcomes in hindsight") if progress else nullcontext() as bar:
+        return _best(problem, outcomes, n_jobs, bar)
+
+
+def _best(
+    problem: RobustProblem,
+    outcomes: Sequence[Array],
+    n_jobs: int | None,
+    bar: Bar | None,
+) -> Array:
     model = problem.prepared().model
     if not model.is_mixed_integer and not model.equalities:
         knowing = problem.over([Points(vectors) for vectors in outcomes]).compile()
         if knowing.one_by_one is None:
             rows = np.arange(len(outcomes[0]))
-            return np.asarray(knowing.decide(rows, n_jobs).objective)
-    return _one_by_one(problem, outcomes)
+            best = np.asarray(knowing.decide(rows, n_jobs).objective)
+            if bar is not None:
+                bar.advance(len(best))
+            return best
+    return _one_by_one(problem, outcomes, bar)
 
 
-def _one_by_one(problem: RobustProblem, outcomes: Sequence[Array]) -> Array:
+def _one_by_one(
+    problem: RobustProblem, outcomes: Sequence[Array], bar: Bar | None
+) -> Array:
     """The model as it was written, solved at one outcome after another.
 
     A rule need only answer to the one outcome that is known.
@@ -55,6 +76,8 @@ def _one_by_one(problem: RobustProblem, outcomes: Sequence[Array]) -> Array:
             with suppress(SolverFailed):
                 if solve_checked(written, solver) == cp.OPTIMAL:
                     best[i] = written.value
+            if bar is not None:
+                bar.advance(1)
     finally:
         for leaf, value in before:
             leaf.save_value(value)

@@ -278,7 +278,7 @@ class CompiledPolicy:
         sets: ContextSets,
         scenarios: tuple[Mapping[Any, Array], ...],
         trusted: bool,
-        index: Any,
+        index: object,
     ) -> Decisions:
         """Decisions with what is promised of them, and the fallback."""
         scores = None if self._settled is None else self._settled.scores
@@ -302,17 +302,17 @@ class CompiledPolicy:
         if self._settled is None:
             promise = promise_of(self._keys)
             return vouched(promise) if sets.foreign else promise
-        if self._is_void(sets.riders, stacklevel=6):
+        if self._is_void(sets.riders):
             return None
         certificate = self._settled.certificate
         return vouched(certificate) if sets.foreign else certificate
 
-    def _is_void(self, riders: Riders | None = None, stacklevel: int = 4) -> bool:
+    def _is_void(self, riders: Riders | None = None) -> bool:
         """Whether the decision rule is not the one calibrated; then with a warning."""
         recognition = None if self._settled is None else self._settled.recognition
         if recognition is None:
             return False
-        return is_void(recognition, self._rule(), riders, stacklevel)
+        return is_void(recognition, self._rule(), riders)
 
     def _rule(self) -> DecisionRule:
         """What decisions depend on: how they are made, parameters, and sources."""

@@ -15,7 +15,7 @@ from ..loss_set.batch import Batch
 from ..parallel import count_workers, each
 from ..progress import Bar
 from .decisions import DecisionArrays, Layout
-from .judge.ruler import has_failed
+from .judge.statuses import has_failed
 from .keys import UncertainKey
 from .solve.chunk import ChunkTask
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..checks import Array
 from ..evaluation.evaluation import Evaluation
 from .decisions import DecisionArrays, Decisions
-from .judge.ruler import Realised
+from .judge.realised import Realised
 
 if TYPE_CHECKING:
     from .problem import RobustProblem
@@ -44,14 +44,9 @@ def realised(
 
 
 def evaluation_of(
-    policy: Decides,
-    X: Any,
-    outcomes: Sequence[Array],
-    best: Array,
-    n_jobs: int | None,
+    policy: Decides, decisions: Decisions, outcomes: Sequence[Array], best: Array
 ) -> Evaluation:
-    """Decide, and look at outcomes for which the best is known."""
-    decisions = policy.decide(X, n_jobs=n_jobs)
+    """What decisions are worth at outcomes for which the best is known."""
     happened = realised(policy, decisions.arrays, outcomes)
     sense = policy.problem.prepared().model.sense
     return Evaluation(

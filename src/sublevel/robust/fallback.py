@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from ..checks import Array, as_numbers
 from ..errors import InvalidParameter
-from .decisions import DecisionArrays, Named
+from .decisions import DecisionArrays, ModelLeaf, Named
 from .judge.materiality import RESOLUTION
-from .judge.ruler import Ruler, is_decided
+from .judge.ruler import Ruler
+from .judge.statuses import is_decided
 from .judge.tape import Leaves
 
 
@@ -33,7 +34,9 @@ def as_fallback(
             "fallback=... must be a dict from variables to values, got "
             f"{type(given).__name__}."
         )
-    by_name = {k.name() if hasattr(k, "name") else str(k): v for k, v in given.items()}
+    by_name = {
+        k.name() if isinstance(k, ModelLeaf) else str(k): v for k, v in given.items()
+    }
     names = {name.name for name in variables}
     if set(by_name) != names:
         raise InvalidParameter(

@@ -90,7 +90,8 @@ def frontier_table(
     rows = []
     for line in lines:
         at_level = policy.at(points.budgets(line.level))
-        seen = evaluation_of(at_level, X, labelled.outcomes, best, n_jobs)
+        decisions = at_level.decide(X, n_jobs=n_jobs)
+        seen = evaluation_of(at_level, decisions, labelled.outcomes, best)
         row = {"calibration": line.calibration, "alpha": line.alpha}
         row |= {"bound": line.bound, "budget": at_level.budget_}
         row |= {"radius": at_level.radius_}

@@ -27,6 +27,8 @@ from ..sets import UncertaintySet
 from .keys import UncertainKey
 from .model.uncertain import Uncertain
 
+#: A predicted spread, for a prediction of 1, at which a loss that can be negative is.
+NARROW = 1e-3
 #: Combinations of labels that are listed.
 MOST_COMBINATIONS = 4096
 
@@ -245,5 +247,7 @@ def _narrow(prediction: AnyPrediction) -> AnyPrediction:
         return prediction
     ones = np.ones(prediction.location.shape)
     if prediction.factor is not None:
-        return Prediction(ones, factor=1e-3 * ones[..., None] * np.eye(ones.shape[-1]))
-    return Prediction(ones, None if prediction.scale is None else 1e-3 * ones)
+        return Prediction(
+            ones, factor=NARROW * ones[..., None] * np.eye(ones.shape[-1])
+        )
+    return Prediction(ones, None if prediction.scale is None else NARROW * ones)

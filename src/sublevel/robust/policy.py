@@ -17,9 +17,9 @@ from ..calibration.request import read_request
 from ..checks import Array, require_bool, require_level
 from ..conic.solver import Solver
 from ..errors import InfiniteBudget, InvalidParameter
+from ..evaluation.by_group import LabelsOrGroups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Certificate, Guarantee
-from ..guarantees.groups import Groups
 from ..loss_set.marks import Hashes
 from ..predictions import Table
 from ..rules.behaviour import Decide, Violates
@@ -271,7 +271,8 @@ class Policy(CompiledPolicy):
         X: Table,
         Y: Outcome,
         n_jobs: int | None = None,
-        groups: Groups | None = None,
+        groups: LabelsOrGroups | None = None,
+        progress: bool = False,
         regret: bool = True,
     ) -> Evaluation:
         """What the policy's decisions are worth at known outcomes.
@@ -286,14 +287,17 @@ class Policy(CompiledPolicy):
         X, Y : n contexts and their outcomes; Y is a dict by name where several
             parameters are uncertain
         n_jobs : workers for the solves
-        groups : as for `Mondrian`, optional
+        groups : as for `Mondrian`, or an array of labels, one a row; optional
             Groups of contexts to look at: `by_group()` of what is returned. One that
             violates more often than promised is warned of.
+        progress : bool, default False
+            Whether to show bars on a terminal or in a notebook: of outcomes decided
+            in hindsight, for the regret, and of contexts.
         regret : bool, default True
             Whether to solve for someone who knows the outcome; without it regret is
             nan.
         """
-        return evaluate_policy(self, X, Y, n_jobs, groups, regret)
+        return evaluate_policy(self, X, Y, n_jobs, groups, progress, regret)
 
     def certify(
         self,

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from ..predictions import is_frame
 from .decisions import Decisions
 from .evaluating import realised
-from .judge.ruler import has_failed
+from .judge.statuses import has_failed
 from .labelled import label
 
 if TYPE_CHECKING:
+    import cvxpy as cp
+
     from .policy import Policy
 
 
@@ -31,7 +33,7 @@ class PolicyStep:
     decisions: Decisions
     context: Any
 
-    def value(self, variable: Any) -> npt.NDArray[Any]:
+    def value(self, variable: str | cp.Variable) -> npt.NDArray[Any]:
         """The value of a variable of the model, of the variable's own shape."""
         return np.array(self.decisions.value(variable)[0])
 
@@ -49,7 +51,7 @@ class PolicySteps:
     policy: Policy
     units: tuple[float, ...]
 
-    def decide(self, x: Any, level: float) -> PolicyStep | None:
+    def decide(self, x: object, level: float) -> PolicyStep | None:
         """The decision at a row of X; None if there is none."""
         keys, context = self.policy.problem.keys, _as_table(x)
         budgets = {
@@ -61,7 +63,7 @@ class PolicySteps:
         exists = decisions.decided[0] or has_failed(decisions.status)[0]
         return PolicyStep(decisions, context) if exists else None
 
-    def violates(self, step: PolicyStep, y: Any) -> float:
+    def violates(self, step: PolicyStep, y: object) -> float:
         """The largest miss of a promise at a row of Y: above 0 it is a violation."""
         outcome = (
             {name: _as_table(each) for name, each in y.items()}
@@ -74,7 +76,7 @@ class PolicySteps:
         return float(seen.miss[0])
 
 
-def _as_table(row: Any) -> Any:
+def _as_table(row: object) -> Any:
     """A table of one row."""
     if not is_frame(row):
         return np.asarray(row)[None]

@@ -1,4 +1,4 @@
-"""Rows that had a part in what a policy is: what they say of it is too rosy."""
+"""Rows that had a part in what a policy is: what they say of it is too good."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def refuse_chosen_by(
         if seen is not None and seen[0]:
             raise InvalidParameter(
                 f"{owner}(X, Y) must use other rows than the policy was chosen by, "
-                f"got {seen[0]} of {seen[1]} of them: what is promised would be "
-                "too rosy. Hold some rows back, or say sl.choose(..., delta=0.05)."
+                f"got {seen[0]} of {seen[1]} of them: too much would be "
+                "promised. Hold some rows back, or say sl.choose(..., delta=0.05)."
             )
 
 
@@ -51,8 +51,8 @@ def refuse_calibrated_on(
         if seen is not None and seen[0]:
             raise InvalidParameter(
                 f"{owner}(X, Y) must use other rows than the policy was calibrated "
-                f"on, got {seen[0]} of {seen[1]} of them: what is promised would "
-                "be too rosy. Hold some rows back."
+                f"on, got {seen[0]} of {seen[1]} of them: too much would "
+                "be promised. Hold some rows back."
             )
 
 

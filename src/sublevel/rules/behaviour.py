@@ -14,7 +14,7 @@ import numpy as np
 
 from ..checks import briefly, is_number
 from ..errors import InvalidParameter
-from .rows import has_nan, own, require_outcomes, require_pairs
+from .rows import Rows, has_nan, own, require_outcomes, require_pairs
 
 #: Statuses: what the rule decided, what is done in its place, nothing, and an error.
 DECIDED, FALLBACK, NO_DECISION, FAILED = (
@@ -92,13 +92,13 @@ class Behaviour:
         """Whether something is done where the rule takes no decision."""
         return self.fallback is not None
 
-    def require_pairs(self, owner: str, X: Any, Y: Any) -> int:
+    def require_pairs(self, owner: str, X: Rows, Y: Rows) -> int:
         """How many contexts with outcomes there are, or one sentence what is wrong."""
         if not self.whole:
             require_outcomes(owner, Y)
         return require_pairs(owner, X, Y)
 
-    def act(self, context: Any, level: float) -> Action:
+    def act(self, context: object, level: float) -> Action:
         """What is done at a context; nothing but the fallback at an infinite level."""
         if np.isinf(level):
             return self._instead(context)
@@ -110,11 +110,11 @@ class Behaviour:
             return _as_action(decision, DECIDED)
         return self._instead(context)
 
-    def look(self, context: Any, outcome: Any, level: float) -> Look:
+    def look(self, context: object, outcome: object, level: float) -> Look:
         """What is done at a context, judged at its outcome."""
         return self.judge(self.act(context, level), outcome)
 
-    def judge(self, action: Action, outcome: Any) -> Look:
+    def judge(self, action: Action, outcome: object) -> Look:
         """Whether what is done violates once its outcome is known."""
         if action.status == FAILED:
             return Look(np.inf, False, action.error)
@@ -126,7 +126,7 @@ class Behaviour:
             return Look(np.inf, False, _in_words(error))
         return Look(as_miss(self.owner, answer), True)
 
-    def _instead(self, context: Any) -> Action:
+    def _instead(self, context: object) -> Action:
         if not callable(self.fallback):
             if not self.has_fallback:
                 return Action(None, NO_DECISION)
@@ -137,7 +137,7 @@ class Behaviour:
             return Action(None, FAILED, _in_words(error))
 
 
-def _as_action(decision: Any, status: str) -> Action:
+def _as_action(decision: object, status: str) -> Action:
     """What is done; nan is no decision but what a solver that failed leaves."""
     if has_nan(decision):
         return Action(None, FAILED, "the decision has nan, which exceeds nothing")
@@ -163,7 +163,7 @@ def as_miss(owner: str, answer: Any) -> float:
     )
 
 
-def _is_one_value(answer: Any) -> bool:
+def _is_one_value(answer: object) -> bool:
     return isinstance(answer, np.ndarray | np.generic) and answer.size == 1
 
 

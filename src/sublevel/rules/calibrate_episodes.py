@@ -96,6 +96,6 @@ def calibrate_episodes(
     return Rule(behaviour, calibration, points, EPISODES)
 
 
-def _level_itself(episode: Any, level: float) -> float:
+def _level_itself(episode: object, level: float) -> float:
     del episode
     return level

@@ -20,6 +20,7 @@ from ..checks import briefly, require_bool
 from ..errors import InvalidParameter
 from ..guarantees import Guarantee
 from .behaviour import Behaviour, Decide, Violates
+from .rows import Rows
 from .rule import Rule
 from .running import Running
 
@@ -27,15 +28,15 @@ from .running import Running
 def calibrate_rule(
     decide: Decide,
     violates: Violates,
-    X: Any,
-    Y: Any,
+    X: Rows,
+    Y: Rows,
     alpha: float = 0.1,
     levels: npt.ArrayLike = (),
     *,
     delta: float | None = None,
     guarantee: str | Guarantee = "marginal",
     method: str = "envelope",
-    fallback: Any = None,
+    fallback: object = None,
     given_decided: bool = False,
     cost: Callable[[Any, Any], float] | None = None,
     maximise: bool = False,
@@ -142,7 +143,7 @@ def calibrate_rule(
     return Rule(behaviour, calibration, points, RULES, cost, sense)
 
 
-def require_functions(owner: str, **given: Any) -> None:
+def require_functions(owner: str, **given: object) -> None:
     """Each must be something that can be called."""
     for name, value in given.items():
         if not callable(value):

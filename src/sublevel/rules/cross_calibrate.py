@@ -43,7 +43,7 @@ from .calibrate_rule import require_functions
 from .cross_rule import CrossRule, caution
 from .memory import Memory
 from .points import Allowance, RulePoints
-from .rows import row_of, rows_of
+from .rows import Rows, row_of, rows_of
 
 _ORDERED = "Decisions are ordered: where one violates, so does every smaller one."
 #: Decisions at which every outcome is asked whether they are ordered.
@@ -54,8 +54,8 @@ def cross_calibrate(
     fit: Callable[[Any, Any], Any],
     decide: Callable[[Any, Any, float], Any],
     violates: Callable[[Any, Any], Any],
-    X: Any,
-    Y: Any,
+    X: Rows,
+    Y: Rows,
     alpha: float = 0.1,
     levels: npt.ArrayLike = (),
     n_splits: int | None = None,

@@ -13,15 +13,15 @@ import numpy.typing as npt
 
 from ..checks import Array, briefly, is_number
 from ..errors import InvalidParameter
+from ..evaluation.by_group import LabelsOrGroups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Certificate
-from ..guarantees.groups import Groups
 from ..parallel import count_workers, each
 from ..tables import html_table
 from .behaviour import FAILED, NO_DECISION, Action, Behaviour
 from .decisions import RuleDecisions
 from .evaluating import evaluate_decisions, promised
-from .rows import count, row_of
+from .rows import Rows, count, row_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,11 +65,11 @@ class CrossRule:
         """Nothing is promised of groups."""
         return False
 
-    def __call__(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+    def __call__(self, X: Rows, n_jobs: int | None = None) -> RuleDecisions:
         """The decision at every row of X, as `decide`."""
         return self.decide(X, n_jobs)
 
-    def decide(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+    def decide(self, X: Rows, n_jobs: int | None = None) -> RuleDecisions:
         """The decision at every row of X.
 
         Parameters
@@ -87,7 +87,11 @@ class CrossRule:
         return RuleDecisions(actions, levels, self.certificate_)
 
     def evaluate(
-        self, X: Any, Y: Any, n_jobs: int | None = None, groups: Groups | None = None
+        self,
+        X: Rows,
+        Y: Rows,
+        n_jobs: int | None = None,
+        groups: LabelsOrGroups | None = None,
     ) -> Evaluation:
         """What decisions are worth at other outcomes, as `Rule.evaluate`."""
         owner = "CrossRule.evaluate"
@@ -96,7 +100,7 @@ class CrossRule:
         given = (self.behaviour, decisions, X, Y, self.cost, groups)
         return evaluate_decisions(owner, *given)
 
-    def act(self, context: Any) -> Action:
+    def act(self, context: object) -> Action:
         """What is done at a context: one of the points' decisions."""
         if self.rank is None:
             return Action(None, NO_DECISION)

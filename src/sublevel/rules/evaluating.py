@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..checks import Array
-from ..evaluation.by_group import read_groups, table_by_group, warn_of_groups
+from ..evaluation.by_group import (
+    LabelsOrGroups,
+    read_groups,
+    table_by_group,
+    warn_of_groups,
+)
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Certificate
-from ..guarantees.groups import Groups
 from .behaviour import Behaviour
 from .decisions import RuleDecisions
 from .rows import row_of
@@ -24,7 +28,7 @@ def evaluate_decisions(
     X: Any,
     Y: Any,
     cost: Callable[[Any, Any], float] | None,
-    groups: Groups | None,
+    groups: LabelsOrGroups | None,
 ) -> Evaluation:
     """Decisions at n contexts against their outcomes.
 

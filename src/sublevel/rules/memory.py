@@ -140,7 +140,7 @@ def _read(owner: str, path: Path, mark: str) -> dict[Place, Look]:
     }
 
 
-def mark_of(owner: str, given: Any, functions: tuple[Any, ...]) -> str:
+def mark_of(owner: str, given: object, functions: tuple[Any, ...]) -> str:
     """A hash of contexts, outcomes, levels, and of what functions are made of.
 
     What functions read by other ways, a model's weights, say, is not in there.

@@ -24,7 +24,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _WRITES = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR")
 
 
-def parts_of(value: Any, of: str = "", met: frozenset[int] = frozenset()) -> Parts:
+def parts_of(value: object, of: str = "", met: frozenset[int] = frozenset()) -> Parts:
     """What tells a function, or a value that one reads, from others.
 
     Parameters
@@ -116,7 +116,7 @@ def _body(code: types.CodeType) -> Parts:
     return joblib.hash(code.co_code), code.co_names, tuple(constants)
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: object) -> Any:
     if isinstance(value, types.CodeType):
         return _body(value)
     if isinstance(value, frozenset):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidParameter
-from ..predictions import count_rows, is_frame, is_sparse, require_aligned
+from ..predictions import Table, count_rows, is_frame, is_sparse, require_aligned
+
+#: Rows of anything: a table, a list, or several of these by name.
+Rows: TypeAlias = "Table | Mapping[Any, Any]"
 
 
 def row_of(values: Any, at: int) -> Any:
@@ -34,7 +37,7 @@ def row_of(values: Any, at: int) -> Any:
     return own(values[at])
 
 
-def rows_of(values: Any, rows: npt.NDArray[np.intp]) -> Any:
+def rows_of(values: object, rows: npt.NDArray[np.intp]) -> Any:
     """Some rows, in a table of the same kind.
 
     Examples
@@ -53,7 +56,7 @@ def rows_of(values: Any, rows: npt.NDArray[np.intp]) -> Any:
     return np.asarray(values)[rows]
 
 
-def own(value: Any) -> Any:
+def own(value: object) -> Any:
     """A copy of arrays and tables, and of lists, tuples and dicts with all in them.
 
     Anything else is passed on as it is.
@@ -74,7 +77,7 @@ def own(value: Any) -> Any:
     return value
 
 
-def count(values: Any) -> int:
+def count(values: object) -> int:
     """How many rows there are.
 
     Examples
@@ -93,7 +96,7 @@ def count(values: Any) -> int:
     return next(iter(counts.values()), 0)
 
 
-def require_pairs(owner: str, X: Any, Y: Any) -> int:
+def require_pairs(owner: str, X: Rows, Y: Rows) -> int:
     """How many contexts with outcomes there are; as many of both, and one at least."""
     n, m = count(X), count(Y)
     if n != m or n == 0:
@@ -108,7 +111,7 @@ def require_pairs(owner: str, X: Any, Y: Any) -> int:
     return n
 
 
-def require_outcomes(owner: str, Y: Any) -> None:
+def require_outcomes(owner: str, Y: Rows) -> None:
     """Outcomes must be there: nothing is ever seen to exceed anything that is nan."""
     if has_nan(Y):
         raise InvalidParameter(
@@ -118,7 +121,7 @@ def require_outcomes(owner: str, Y: Any) -> None:
         )
 
 
-def has_nan(values: Any) -> bool:
+def has_nan(values: object) -> bool:
     """Whether a number is nan, or one in arrays, tables, lists, tuples or dicts.
 
     Examples
@@ -138,5 +141,5 @@ def has_nan(values: Any) -> bool:
     return numbers and bool(np.any(values != values))
 
 
-def _parts(values: Any) -> list[Any]:
+def _parts(values: object) -> list[Any]:
     return list(values.values()) if isinstance(values, Mapping) else [values]

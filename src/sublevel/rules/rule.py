@@ -17,9 +17,9 @@ from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
 from ..calibration.wording import Wording
 from ..checks import briefly, is_number, require_level
 from ..errors import InfiniteBudget, InvalidParameter
+from ..evaluation.by_group import LabelsOrGroups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate
-from ..guarantees.groups import Groups
 from ..guarantees.in_time import with_times
 from ..parallel import count_workers, each
 from ..tables import html_table
@@ -27,7 +27,7 @@ from .behaviour import Action, Behaviour
 from .decisions import RuleDecisions
 from .evaluating import evaluate_decisions, promised
 from .points import RulePoints
-from .rows import count, row_of
+from .rows import Rows, count, row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ class Rule:
         """What is promised of decisions."""
         return self.calibration.certificate
 
-    def __call__(self, X: Any, n_jobs: int | None = None) -> RuleDecisions:
+    def __call__(self, X: Rows, n_jobs: int | None = None) -> RuleDecisions:
         """The decision at every row of X, as `decide`."""
         return self.decide(X, n_jobs)
 
@@ -128,10 +128,10 @@ class Rule:
 
     def evaluate(
         self,
-        X: Any,
-        Y: Any,
+        X: Rows,
+        Y: Rows,
         n_jobs: int | None = None,
-        groups: Groups | None = None,
+        groups: LabelsOrGroups | None = None,
     ) -> Evaluation:
         """What the rule's decisions are worth at outcomes that had no part in it.
 

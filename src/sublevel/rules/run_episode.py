@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..checks import BoolArray
 from .behaviour import DECIDED, NO_DECISION, Decide, Violates, as_miss
 from .calibrate_rule import require_functions
-from .rows import own, require_outcomes, require_pairs, row_of
+from .rows import Rows, own, require_outcomes, require_pairs, row_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,11 @@ class EpisodeRun:
 def run_episode(
     decide: Decide,
     violates: Violates | None,
-    X: Any,
-    Y: Any,
+    X: Rows,
+    Y: Rows,
     level: float,
     *,
-    state: Any = None,
+    state: object = None,
     context: Callable[[Any, Any], Any] | None = None,
     advance: Callable[[Any, Any, Any], Any] | None = None,
     forbidden: Callable[[Any], Any] | None = None,
@@ -123,5 +123,5 @@ def run_episode(
     return EpisodeRun(tuple(decisions), tuple(states), broken, np.array(status))
 
 
-def _together(x: Any, state: Any) -> Any:
+def _together(x: object, state: object) -> Any:
     return x if state is None else (x, state)

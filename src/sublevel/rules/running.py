@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import isinf
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from ..calibration.levels import given_levels
 from ..calibration.request import Request
+from ..caller import warn_caller
 from ..checks import require_bool
 from ..errors import InfiniteBudget
 from ..guarantees import Calibrated, Calibration, Certificate
@@ -79,7 +79,7 @@ class Running:
         certificate = _noting(certificate, allowance.spent)
         calibration = _under(calibration, certificate)
         if isinf(calibration.certificate.budget):
-            warnings.warn(calibration.certificate.note, InfiniteBudget, stacklevel=4)
+            warn_caller(calibration.certificate.note, InfiniteBudget)
         return calibration, replace(points, bar=None)
 
 

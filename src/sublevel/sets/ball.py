@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import (
+    ROUNDED,
     Array,
     BoolArray,
     as_entries,
@@ -116,7 +117,7 @@ class StretchedBall(UncertaintySet):
             return np.ones(len(outcomes), dtype=bool)
         ball = self.norm_ball
         # Rounding of an outcome is relative to its size, not to that of the ball.
-        rounding = 1e-14 * ball.norm(np.zeros(self.dim))
+        rounding = ROUNDED * ball.norm(np.zeros(self.dim))
         return np.asarray(ball.norm(outcomes) <= self.radius * (1 + tol) + rounding)
 
     def maximiser(self, direction: Array) -> Array:

@@ -40,6 +40,8 @@ from ..errors import InvalidParameter, Unbounded
 from .uniform import hit_and_run, middle, polar_volume
 
 if TYPE_CHECKING:
+    from pyomo.contrib.pyros.uncertainty_sets import UncertaintySet as PyrosSet
+
     from .intersection import Intersection
     from .union import Union
 
@@ -111,7 +113,7 @@ class Exports(ABC):
             return variable, self.conditions(variable)
         return self.conditions(self._as_outcome("to_cvxpy(y)", y))
 
-    def to_pyros(self) -> Any:
+    def to_pyros(self) -> PyrosSet:
         """The same set for PyROS, the robust solver of Pyomo.
 
         Exact, or refused with InvalidParameter. PyROS takes ellipsoids, boxes,

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, BoolArray, as_entries, as_vector, require_nonnegative
+from ..checks import (
+    ROUNDED,
+    Array,
+    BoolArray,
+    as_entries,
+    as_vector,
+    require_nonnegative,
+)
 from ..deferred import cp
 from ..errors import InvalidParameter
 from .base import UncertaintySet
@@ -101,7 +108,7 @@ class Budget(UncertaintySet):
         within = residual <= self.deviation + tol * np.where(size > 0, size, 1.0)
         moves = self.deviation > 0
         # Rounding of an outcome is relative to its center, not to its deviation.
-        share = np.maximum(residual - 1e-14 * size, 0.0)[:, moves]
+        share = np.maximum(residual - ROUNDED * size, 0.0)[:, moves]
         total = (share / self.deviation[moves]).sum(axis=1)
         fits = total <= self.gamma + tol * max(self.gamma, 1.0)
         return np.asarray(within.all(axis=1) & fits)

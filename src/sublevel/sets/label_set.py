@@ -31,6 +31,8 @@ Classes = tuple[tuple[Hashable, ...], ...]
 
 #: Most members that are listed one by one.
 MOST_LISTED = 20_000
+#: Most labels of a block, and blocks, of which a set is printed.
+MOST_SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +106,9 @@ class LabelSet(UncertaintySet):
         """The classes of each block that occur in some member."""
         ends = np.cumsum(self._prices.sizes)[:-1]
         blocks = zip(self.classes, np.split(self._prices.usable(), ends), strict=True)
-        return tuple(tuple(compress(names, usable)) for names, usable in blocks)
+        return tuple(
+            tuple(map(_plain, compress(names, usable))) for names, usable in blocks
+        )
 
     def encode(self, labels: npt.ArrayLike | Sequence[object]) -> Array:
         """One-hot outcomes of labels, shape (blocks,) or (n, blocks)."""
@@ -156,7 +160,10 @@ class LabelSet(UncertaintySet):
         return np.where(alone, usable, 0.0), usable
 
     def __repr__(self) -> str:
-        return f"LabelSet(blocks={len(self.costs)}, budget={self.budget:.6g})"
+        labels = self.labels()
+        shown = "; ".join(_listed(block) for block in labels[:MOST_SHOWN])
+        more = "; ..." if len(labels) > MOST_SHOWN else ""
+        return f"LabelSet({shown}{more}; budget={self.budget:.6g})"
 
     @property
     def _prices(self) -> LabelPrices:
@@ -197,6 +204,17 @@ class LabelSet(UncertaintySet):
     def listed(self, most: int | None = None) -> Array | None:
         labels = self._prices.listed(MOST_LISTED if most is None else most)
         return None if labels is None else one_hot(labels, self._prices.sizes)
+
+
+def _plain(name: Hashable) -> Hashable:
+    """A label without NumPy's type around it, which prints at length."""
+    return name.item() if isinstance(name, np.generic) else name
+
+
+def _listed(labels: Sequence[Hashable]) -> str:
+    """The labels of a block, the first of them where they are many."""
+    more = f" or {len(labels) - MOST_SHOWN} more" if len(labels) > MOST_SHOWN else ""
+    return " or ".join(str(label) for label in labels[:MOST_SHOWN]) + more
 
 
 def as_costs(value: object) -> tuple[Array, ...]:

@@ -24,6 +24,8 @@ from .uniform import polar_volume
 
 #: Relative size of what rounding does to a row, and of a width that is none.
 ROUNDING, FLAT = 1e-12, 1e-8
+#: Rows of length 1 that reach less than this in a direction are level there.
+RANK = 1e-9
 #: Most dimensions in which corners are enumerated to find a volume.
 MOST_HULL_DIMENSIONS = 8
 #: Most dimensions in which corners are enumerated to stand for the polytope.
@@ -112,8 +114,8 @@ class Polytope(UncertaintySet):
         array([[3.], [1.]])
         """
         self.require_bounded("vertices")
-        hull = _Hull.of(self.A, self.b)
-        return hull.point + hull.corners() @ hull.basis.T
+        hull, units = self._hull()
+        return units * (hull.point + hull.corners() @ hull.basis.T)
 
     def corners(self, most: int) -> Array | None:
         if self.dim > MOST_CORNER_DIMENSIONS or not self.is_bounded:
@@ -159,7 +161,8 @@ class Polytope(UncertaintySet):
         rows = self.A * np.exp2(row[:, None] + column)
         length = np.linalg.norm(rows, axis=1)
         bound = self.b * np.exp2(row) / length
-        size = float(np.abs(bound).max()) or 1.0
+        # A power of two costs no digit.
+        size = float(np.exp2(np.round(np.log2(np.abs(bound).max() or 1.0))))
         return rows / length[:, None], bound / size, size * np.exp2(column)
 
     def maximiser(self, direction: Array) -> Array:
@@ -183,25 +186,34 @@ class Polytope(UncertaintySet):
             )
         return np.asarray(units * answer.x, dtype=float)
 
+    def _hull(self) -> tuple[_Hull, Array]:
+        """The hull in units of the components, and those units, shape (m,)."""
+        rows, bound, units = self._scaled()
+        return _Hull.of(rows, bound), units
+
     def hull_basis(self) -> Array:
-        return _Hull.of(self.A, self.b).basis
+        hull, units = self._hull()
+        return np.linalg.qr(units[:, None] * hull.basis)[0]
 
     def interior_point(self) -> Array:
-        hull = _Hull.of(self.A, self.b)
-        return hull.point + hull.basis @ hull.deepest()
+        hull, units = self._hull()
+        return units * (hull.point + hull.basis @ hull.deepest())
 
     def measure(self) -> float:
-        hull = _Hull.of(self.A, self.b)
+        hull, units = self._hull()
         k = hull.basis.shape[1]
         if k == 0:
             return 0.0
         if k > MOST_HULL_DIMENSIONS:
             return polar_volume(self)
+        # What a unit of the hull's volume is in units of the outcome.
+        stretch = np.linalg.qr(units[:, None] * hull.basis)[1]
+        unit = abs(float(np.prod(np.diagonal(stretch))))
         if k == 1:
-            return float(np.ptp(hull.corners()))
+            return unit * float(np.ptp(hull.corners()))
         from scipy.spatial import ConvexHull
 
-        return float(ConvexHull(hull.corners()).volume)
+        return unit * float(ConvexHull(hull.corners()).volume)
 
 
 def _opposite(rows: Array, bound: Array) -> tuple[list[int], list[int]]:
@@ -239,11 +251,11 @@ class _Hull(NamedTuple):
         point, loose = _relative_interior(A, b)
         tight = np.vstack([A[~loose], np.zeros((1, A.shape[1]))])
         _, values, axes = np.linalg.svd(tight)
-        basis = axes[int((values > 1e-9).sum()) :].T
+        basis = axes[int((values > RANK).sum()) :].T
         rows, bound = A[loose] @ basis, b[loose] - A[loose] @ point
         # A row that does not vary within the hull is no side of it.
         length = np.linalg.norm(rows, axis=1)
-        side = length > 1e-9
+        side = length > RANK
         rows, bound = rows[side] / length[side, None], bound[side] / length[side]
         return cls(point, basis, rows, bound)
 
@@ -287,6 +299,11 @@ def _relative_interior(A: Array, b: Array) -> tuple[Array, BoolArray]:
         A_ub=np.hstack([A, np.eye(k), -b[:, None]]),
         b_ub=np.zeros(k),
     )
+    if answer.status != 0:
+        raise SolverFailed(
+            f"HIGHS stopped with status {answer.status} while looking for the inside "
+            f"of a Polytope: {answer.message}"
+        )
     return answer.x[:m] / answer.x[-1], answer.x[m : m + k] > 0.5
 
 

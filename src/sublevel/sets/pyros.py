@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import singledispatch
 from itertools import product
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import cvxpy as cp
 import numpy as np
@@ -36,6 +36,9 @@ from .product import Product
 from .sublevel import Sublevel
 from .variation_ball import VariationBall
 
+if TYPE_CHECKING:
+    from pyomo.contrib.pyros.uncertainty_sets import UncertaintySet as PyrosSet
+
 #: Most outcomes handed over one by one: PyROS solves a problem for each.
 MOST_SCENARIOS = 5_000
 
@@ -43,7 +46,7 @@ MOST_SCENARIOS = 5_000
 MOST_SIDES_DIM = 12
 
 
-def to_pyros(region: Exports) -> Any:
+def to_pyros(region: Exports) -> PyrosSet:
     """The set as an uncertainty set of PyROS; see `UncertaintySet.to_pyros`."""
     pyros = _pyros()
     listed = region.listed()
@@ -67,38 +70,38 @@ def _pyros() -> ModuleType:
 
 
 @singledispatch
-def _export(region: Exports, pyros: ModuleType) -> Any:
+def _export(region: Exports, pyros: ModuleType) -> PyrosSet:
     _refuse(region)
 
 
-@_export.register
-def _(region: Box, pyros: ModuleType) -> Any:
+@_export.register(Box)
+def _(region: Box, pyros: ModuleType) -> PyrosSet:
     region.require_bounded("to_pyros")
     return pyros.BoxSet(np.column_stack([region.lower, region.upper]))
 
 
-@_export.register
-def _(region: Polytope, pyros: ModuleType) -> Any:
+@_export.register(Polytope)
+def _(region: Polytope, pyros: ModuleType) -> PyrosSet:
     region.require_bounded("to_pyros")
     return pyros.PolyhedralSet(region.A, region.b)
 
 
-@_export.register
-def _(region: Budget, pyros: ModuleType) -> Any:
+@_export.register(Budget)
+def _(region: Budget, pyros: ModuleType) -> PyrosSet:
     gamma = min(region.gamma, float(region.dim))
     return pyros.CardinalitySet(
         region.center, region.deviation, gamma, region.deviation
     )
 
 
-@_export.register
-def _(region: StretchedBall, pyros: ModuleType) -> Any:
+@_export.register(StretchedBall)
+def _(region: StretchedBall, pyros: ModuleType) -> PyrosSet:
     region.require_bounded("to_pyros")
     return _ball(region.norm_ball, pyros)
 
 
-@_export.register
-def _(region: Sublevel, pyros: ModuleType) -> Any:
+@_export.register(Sublevel)
+def _(region: Sublevel, pyros: ModuleType) -> PyrosSet:
     loss, budget = region.loss, region.effective_budget
     if isinstance(loss, Pinball):
         region.require_bounded("to_pyros")
@@ -116,8 +119,8 @@ def _(region: Sublevel, pyros: ModuleType) -> Any:
     return _ball(ball, pyros)
 
 
-@_export.register
-def _(region: VariationBall, pyros: ModuleType) -> Any:
+@_export.register(VariationBall)
+def _(region: VariationBall, pyros: ModuleType) -> PyrosSet:
     total = np.ones((1, region.dim))
     rows = np.concatenate([-np.eye(region.dim), total, -total])
     bounds = np.concatenate([np.zeros(region.dim), [1.0, -1.0]])
@@ -127,13 +130,13 @@ def _(region: VariationBall, pyros: ModuleType) -> Any:
     return pyros.IntersectionSet(simplex=pyros.PolyhedralSet(rows, bounds), near=near)
 
 
-@_export.register
-def _(region: LabelSet, pyros: ModuleType) -> Any:
+@_export.register(LabelSet)
+def _(region: LabelSet, pyros: ModuleType) -> PyrosSet:
     _refuse_many(region, "more")
 
 
-@_export.register
-def _(region: Product, pyros: ModuleType) -> Any:
+@_export.register(Product)
+def _(region: Product, pyros: ModuleType) -> PyrosSet:
     if any(part.listed() is not None for part in region.sets):
         raise InvalidParameter(
             "Product.to_pyros() must not mix lists of outcomes (Finite, LabelSet) with "
@@ -142,8 +145,8 @@ def _(region: Product, pyros: ModuleType) -> Any:
     return pyros.CartesianProductSet([_export(part, pyros) for part in region.sets])
 
 
-@_export.register
-def _(region: Intersection, pyros: ModuleType) -> Any:
+@_export.register(Intersection)
+def _(region: Intersection, pyros: ModuleType) -> PyrosSet:
     if len(region.parts()) > 1:
         _refuse(region)
     region.require_bounded("to_pyros")
@@ -186,7 +189,7 @@ def _bounded(member: UncertaintySet, lower: Array, upper: Array) -> UncertaintyS
     return member
 
 
-def _ball(ball: NormBall, pyros: ModuleType) -> Any:
+def _ball(ball: NormBall, pyros: ModuleType) -> PyrosSet:
     if ball.radius == 0:
         return pyros.BoxSet(np.column_stack([ball.center, ball.center]))
     width = ball.radius * ball.scale
@@ -200,7 +203,7 @@ def _ball(ball: NormBall, pyros: ModuleType) -> Any:
     return _rotated(ball, width, pyros)
 
 
-def _rotated(ball: NormBall, width: Array, pyros: ModuleType) -> Any:
+def _rotated(ball: NormBall, width: Array, pyros: ModuleType) -> PyrosSet:
     """A 1-norm ball by its sides: signs' (y - center) / width <= 1 for all signs."""
     dim = ball.center.size
     if dim > MOST_SIDES_DIM:
@@ -213,7 +216,7 @@ def _rotated(ball: NormBall, width: Array, pyros: ModuleType) -> Any:
     return pyros.PolyhedralSet(rows, 1.0 + rows @ ball.center)
 
 
-def _scenarios(region: Exports, listed: Array, pyros: ModuleType) -> Any:
+def _scenarios(region: Exports, listed: Array, pyros: ModuleType) -> PyrosSet:
     if len(listed) == 0:
         raise EmptySet(f"{type(region).__name__} is empty: PyROS has no empty sets.")
     if len(listed) > MOST_SCENARIOS:

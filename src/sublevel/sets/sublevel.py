@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import Array, BoolArray, as_vector, briefly, is_number
+from ..checks import ROUNDED, Array, BoolArray, are_laws, as_vector, briefly, is_number
 from ..conic.program import Indices
 from ..deferred import cp
 from ..errors import InvalidParameter, Unbounded
@@ -240,7 +240,7 @@ def _within_radius(
     """
     root = 1 / (loss.norm_power or 1.0)
     norms = loss.excess(prediction, outcomes) ** root
-    rounding = 1e-14 * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
+    rounding = ROUNDED * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
     return np.asarray(norms <= room**root * (1 + tol) + rounding)
 
 
@@ -330,7 +330,7 @@ def _labels(loss: Loss, prediction: Forecast) -> LabelPrediction:
         raise _wrong(loss, "a LabelPrediction with a block of classes", prediction)
     probabilities = _blocks("probabilities", prediction.probabilities)
     for k, law in enumerate(probabilities or ()):
-        if (law < -1e-9).any() or abs(law.sum() - 1) > 1e-4:
+        if not are_laws(law):
             raise InvalidParameter(
                 f"Sublevel(probabilities[{k}]=...) must be at least 0 and sum to 1, "
                 f"got {briefly(law.tolist())}. Give logits as margins=."

@@ -15,6 +15,7 @@ from sublevel.baselines import (
     TrueLaw,
     WeightedSample,
 )
+from sublevel.baselines.scenario_model import ScenarioModel
 from sublevel.errors import InvalidParameter, NotCalibrated
 
 ANYWHERE = sl.sets.Box([0.0], [20.0])
@@ -116,8 +117,7 @@ def test_a_linear_cost_is_decided_at_the_weighted_mean():
     scheme = NearestWeights(10).fit(X, Y)
     policy = WeightedSample(problem, scheme)
     found = policy.decide(X[:5])
-    (model, _) = policy._models[10]
-    assert not model.scenarios
+    assert ScenarioModel(problem, 10, "every").scenarios is None
     for i, mean in enumerate(scheme.sample(X[:5]).mean):
         direct = cp.Problem(cp.Maximize(mean @ w - risk), [cp.sum(w) == 1])
         direct.solve(solver=cp.CLARABEL)

@@ -1,6 +1,7 @@
 """sl.choose: the shape that costs least among those that keep the same promise."""
 
 import json
+import re
 import sys
 
 import cvxpy as cp
@@ -207,6 +208,29 @@ def test_a_bar_counts_candidates(capsys):
     assert "2/2 candidates" in capsys.readouterr().err
     with pytest.raises(InvalidParameter, match="must be True or False"):
         sl.choose(some, *draw(30, 0), alpha=0.2, progress="yes")
+
+
+def test_a_bar_counts_weightings(capsys):
+    def policy_of(weights):
+        loss = sl.losses.Squared(weights=weights)
+        sets = sl.LossSet(lambda X: np.full((len(X), 2), 10.0), loss)
+        need, have = sl.Uncertain(2, name="need"), cp.Variable(2)
+        goal = cp.Minimize(cp.sum(have))
+        return sl.RobustProblem(goal, [have >= need], {need: sets}).compile()
+
+    Y = 10.0 + np.random.default_rng(0).normal(size=(40, 2)) * [1.0, 5.0]
+    given = (policy_of, 2, np.zeros((40, 1)), Y)
+    with_bar = sl.choose_weights(*given, alpha=0.2, folds=2, sweeps=1, progress=True)
+    last = capsys.readouterr().err.split("\r")[-1]
+    done, total = re.search(r"(\d+)/(\d+) policies", last).groups()
+    # One with equal weights, one each way, and one more for each step that paid.
+    assert done == total
+    assert int(done) > 3
+    without = sl.choose_weights(*given, alpha=0.2, folds=2, sweeps=1)
+    assert capsys.readouterr().err == ""
+    assert without.tried == with_bar.tried
+    with pytest.raises(InvalidParameter, match="must be True or False"):
+        sl.choose_weights(*given, progress=1)
 
 
 def test_a_frontier_has_a_bar(capsys):

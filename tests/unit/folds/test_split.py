@@ -207,3 +207,12 @@ def test_whole_days_are_needed():
     assert len(days_of(rows.train) & days_of(rows.calibrate)) > 15
     whole = sl.split(X, X["load"], unit="days", random_state=0)
     assert not days_of(whole.train) & days_of(whole.calibrate)
+
+
+def test_a_fold_unpacks_and_is_indexed_alike():
+    fold = sl.split(np.eye(8), np.arange(8.0), order="time").test
+    X, Y = fold
+    assert X is fold[0] is fold.X
+    assert Y is fold[1] is fold.Y
+    with pytest.raises(IndexError):
+        fold[2]

@@ -106,6 +106,13 @@ def test_text_has_every_fact(certificate):
     assert max(map(len, text.splitlines())) <= 88
 
 
+def test_a_long_claim_is_broken_into_lines(certificate):
+    event = "the decision breaks a constraint or costs more than certified " * 2
+    lines = str(replace(certificate, event=event.strip())).splitlines()
+    assert max(map(len, lines)) <= 88
+    assert event in " ".join(lines)
+
+
 def test_text_says_what_is_special(certificate):
     special = replace(certificate, heuristic=True, note="Mind the gap.", confidence=0.9)
     text = str(special)

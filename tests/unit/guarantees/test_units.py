@@ -160,7 +160,9 @@ def test_a_policy_promises_days(tmp_path):
     whole = policy.budget_
     policy.calibrate(X, Y, alpha=0.2, guarantee=UnitAverage("days"))
     assert policy.budget_ < whole
-    assert "a row drawn at random from a new day" in str(policy.certificate_)
+    assert "a row drawn at random from a new day" in " ".join(
+        str(policy.certificate_).split()
+    )
 
 
 def test_a_certificate_says_what_times_mean():
@@ -180,7 +182,7 @@ def test_a_certificate_says_what_times_mean():
     assert not any("drift" in each for each in plain.assumptions)
     sets = sl.LossSet(lambda X: np.asarray(X)).calibrate(X, Y, 0.1, WholeUnit("days"))
     assert any("drift" in each for each in sets.certificate_.assumptions)
-    assert "on any row of a new day" in str(sets.certificate_)
+    assert "on any row of a new day" in " ".join(str(sets.certificate_).split())
 
 
 def test_a_certificate_keeps_its_scope():

@@ -655,7 +655,8 @@ def test_alpha_out_of_range(alpha):
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        ("sqared", "loss must be one of"),
+        ("sqared", "loss must be one of.*got 'sqared'.$"),
+        ("mse", "got 'mse'. Here it is called 'squared'"),
         (sl.losses.Squared, "Say Squared"),
         (3, "loss must be one of"),
     ],

@@ -1,5 +1,7 @@
 """MeanCovarianceRegressor: which errors go together, and where."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -162,3 +164,13 @@ def test_outputs_that_are_copies_still_have_a_covariance():
 def test_what_is_refused(settings, rule):
     with pytest.raises(InvalidParameter, match=rule):
         sl.MeanCovarianceRegressor(**settings).fit(np.eye(4), np.eye(4))
+
+
+def test_two_outputs_are_learned_without_a_warning():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))
+    model = sl.MeanCovarianceRegressor(Ridge(), FEW_TREES, "local")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, Y)
+    assert model.predict(X, return_factor=True)[1].shape == (80, 2, 2)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import cvxpy as cp
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -16,6 +17,7 @@ from sublevel.evaluation.by_group import (
     FALSE_ALARM,
     adjust,
     chance_of,
+    read_groups,
     table_by_group,
     warn_of_groups,
 )
@@ -156,3 +158,21 @@ def test_what_was_promised_to_groups_and_not_kept_has_another_way_out():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_groups("evaluate", table_by_group({"p": replace(seen, alpha=None)}))
+
+
+def test_labels_of_the_rows_are_groups_and_their_order_is_held_to_that_of_X():
+    rule, (X, Y) = rule_of(), contexts(400)
+    labels = np.where(X[:, 0] > 0.8, "noisy", "calm")
+    with pytest.warns(GroupsAbove, match="noisy"):
+        ours = rule.evaluate(X, Y, groups=labels)
+    with pytest.warns(GroupsAbove, match="noisy"):
+        read = rule.evaluate(X, Y, groups=lambda X: labels)
+    assert ours.by_group().equals(read.by_group())
+    with pytest.raises(InvalidParameter, match="one label for each of the 400 rows"):
+        rule.evaluate(X, Y, groups=labels[:399])
+    with pytest.raises(InvalidParameter, match="labels of the rows as an array"):
+        rule.evaluate(X, Y, groups=1.5)
+    frame = pd.DataFrame({"x": X[:, 0]})
+    turned = pd.Series(labels)[::-1]
+    with pytest.raises(InvalidParameter, match="in the order of X"):
+        read_groups("Policy.evaluate", turned, frame, 400)

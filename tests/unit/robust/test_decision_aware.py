@@ -17,7 +17,7 @@ from sublevel.guarantees import (
     Weighted,
 )
 from sublevel.robust.evaluating import realised
-from sublevel.robust.judge.ruler import FAILED
+from sublevel.robust.judge.statuses import FAILED
 from sublevel.robust.sources import AtLevel
 
 GRID = np.geomspace(0.02, 20.0, 25)
@@ -171,7 +171,7 @@ def test_risk_by_hand():
 
     expected = next(level for level in GRID if risk(level) <= 0.1)
     assert policy.budget_ == expected
-    assert "in expectation at most 0.1" in str(policy.certificate_)
+    assert "in expectation at most 0.1" in " ".join(str(policy.certificate_).split())
 
 
 def test_too_little_data_says_how_much_would_do():
@@ -573,7 +573,7 @@ def test_a_third_partys_guarantee_reaches_decisions():
     certificate = policy.certificate_
     assert certificate.guarantee == "DecisionAware, Midway"
     assert certificate.budget == policy.budget_
-    assert "or takes no decision" in str(certificate)
+    assert "or takes no decision" in " ".join(str(certificate).split())
     assert "None." in certificate.assumptions
     np.testing.assert_allclose(
         policy.decide(X).value(x)[:, 0], X[:, 0] + policy.radius_, atol=1e-6
@@ -679,7 +679,7 @@ def test_among_decisions_taken_the_promise_is_another():
     problem, x = cover(limit=3.2)
     policy = problem.compile()
     policy.calibrate(X, Y, 0.2, grid=GRID)
-    assert "takes no decision" in str(policy.certificate_)
+    assert "takes no decision" in " ".join(str(policy.certificate_).split())
     decided = ~np.isnan(policy.decide(X).value(x)[:, 0])
     violated = Y[:, 0] > policy.decide(X).value(x)[:, 0]
     assert violated.mean() <= 0.2 < 0.35 < violated[decided].mean()
@@ -690,7 +690,7 @@ def test_among_decisions_taken_the_promise_is_another():
     assert 0.1 < decided.mean() < 0.5
     assert violated[decided].mean() <= 0.3
     certificate = policy.certificate_
-    assert "among the decisions that are taken" in str(certificate)
+    assert "among the decisions that are taken" in " ".join(str(certificate).split())
     assert certificate.confidence == pytest.approx(0.95)
     assert certificate.minimum_sample_size == PAC(0.05 / 16).minimum_sample_size(0.3)
 

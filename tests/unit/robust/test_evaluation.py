@@ -143,3 +143,39 @@ def test_what_is_refused():
         policy.evaluate(X, X[:4])
     with pytest.raises(InvalidParameter, match="missing outcomes"):
         policy.evaluate(X, np.full((5, 3), np.nan))
+
+
+def test_bars_of_an_evaluation(capsys):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 1))
+    Y = X[:, 0] + rng.normal(size=40)
+    sets = sl.LossSet(lambda X: X[:, 0])
+    need = sl.Uncertain(name="need")
+    for crew in (cp.Variable(), cp.Variable(integer=True)):
+        goal = cp.Minimize(crew)
+        policy = sl.RobustProblem(goal, [crew >= need], {need: sets}).compile().at(1.0)
+        plain = policy.evaluate(X, Y)
+        assert capsys.readouterr().err == ""
+        shown = policy.evaluate(X, Y, progress=True)
+        bars = capsys.readouterr().err
+        assert "40/40 outcomes in hindsight" in bars
+        assert "40/40 contexts" in bars
+        np.testing.assert_array_equal(plain.regret, shown.regret)
+    sl.evaluate({"a": policy, "b": policy}, X, Y, progress=True)
+    assert "2/2 policies" in capsys.readouterr().err
+    with pytest.raises(InvalidParameter, match="must be True or False"):
+        policy.evaluate(X, Y, progress=2)
+
+
+def test_one_policy_is_evaluated_by_itself_and_decisions_are_no_list():
+    need, stock = sl.Uncertain(name="need"), cp.Variable()
+    sets = sl.LossSet(lambda X: X[:, 0])
+    problem = sl.RobustProblem(cp.Minimize(stock), [stock >= need], {need: sets})
+    X = np.arange(6.0)[:, None]
+    with pytest.raises(sl.errors.NotCalibrated, match="or of the policy that uses it"):
+        problem.compile().decide(X)
+    policy = problem.compile().at(1.0)
+    with pytest.raises(InvalidParameter, match=r"policy\.evaluate\(X, Y\) for one"):
+        sl.evaluate(policy, X, X[:, 0])
+    with pytest.raises(InvalidParameter, match=r"slice.*to_pandas\(\)"):
+        policy.decide(X)[:2]

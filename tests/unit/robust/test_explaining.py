@@ -6,7 +6,7 @@ import pickle
 import cvxpy as cp
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import sublevel as sl
 from sublevel.errors import InvalidParameter
@@ -179,3 +179,33 @@ def test_oracles_of_ones_own_have_a_worst_outcome_and_no_prediction():
     assert explained.binding
     assert np.isnan(explained.outcomes[0].predicted).all()
     assert np.isnan(explained.unprotected)
+
+
+def test_labels_are_explained_by_their_names():
+    classes = np.array(["calm", "rain", "storm"])
+    seen = X[:, 0] + 0.4 * np.random.default_rng(0).normal(size=len(X))
+    y = classes[np.digitize(seen, [-0.5, 1.0])]
+    model = LogisticRegression().fit(X[TRAIN], y[TRAIN])
+    sets = sl.LossSet(model, loss="cross_entropy")
+    weather, boats = sl.Uncertain(3, name="weather"), cp.Variable(nonneg=True)
+    loss = np.array([-5.0, -1.0, 8.0])  # by boat that is out
+    goal = cp.Minimize(weather @ (loss * boats))
+    limits = [boats >= 1, boats <= 3]
+    policy = sl.RobustProblem(goal, limits, {weather: sets}).compile()
+    policy.calibrate(X[FOLD], y[FOLD], alpha=0.02)
+    each = [decision.explain() for decision in policy.decide(X[NEW])]
+    texts = [str(explained) for explained in each]
+    names = ["weather[calm]", "weather[rain]", "weather[storm]"]
+    assert list(each[0].to_pandas().index) == names
+    regions = sets.predict_set(X[NEW], budget=policy.budget_)
+    beside = 0
+    for text, region, label in zip(texts, regions, model.predict(X[NEW]), strict=True):
+        worst = max(region.labels()[0])  # storms are worst, and last in the alphabet
+        which = f"the likeliest, {worst}"
+        if worst != label:
+            beside += 1
+            which = f"{worst}, where {label} is likeliest"
+        assert f"The worst weather is {which}." in text
+    assert 0 < beside < len(texts)
+    assert "less likely than sets of this budget allow" in texts[0]
+    assert "weather[0]" not in texts[0]

@@ -112,7 +112,7 @@ def test_what_is_refused():
 
 @pytest.mark.slow
 def test_the_promise_is_kept_where_calibrating_on_training_data_is_not():
-    """40 points, 20 slopes; the rate of each stock is exact, and 40 are averaged a run."""
+    """40 points, 20 slopes; the rate of a stock is exact, 40 are averaged a run."""
     rng, alpha, runs = np.random.default_rng(3), 0.2, 120
     levels = np.linspace(-4, 12, 33)
     ours, naive = [], []

@@ -88,7 +88,8 @@ def test_the_level_is_that_of_the_worst_step():
 
 def test_the_certificate_speaks_of_any_violation_in_an_episode():
     days = np.random.default_rng(1).normal(size=(99, 24))
-    text = str(sl.calibrate_episodes(any_above, days, 0.1, LEVELS).certificate_)
+    certificate = sl.calibrate_episodes(any_above, days, 0.1, LEVELS).certificate_
+    text = " ".join(str(certificate).split())
     assert "any violation in an episode" in text
     assert "calibration episodes and the new ones, not the steps" in " ".join(
         text.split()

@@ -183,4 +183,18 @@ def test_repr_and_copies():
     value = LabelSet((cost,), 0.5)
     cost[:] = 0.0
     assert value.volume() == 1.0
-    assert repr(value) == "LabelSet(blocks=1, budget=0.5)"
+    assert repr(value) == "LabelSet(0; budget=0.5)"
+
+
+def test_repr_has_the_labels_that_are_possible():
+    names = (["cat", "dog", "fox"], ["in", "out"])
+    pets = LabelSet(([0.1, 0.3, 5.0], [0.2, 9.0]), 1.0, names)
+    assert repr(pets) == "LabelSet(cat or dog; in; budget=1)"
+    many = LabelSet([np.zeros(9)] * 8, 1.0)
+    assert "5 or 3 more" in repr(many)
+    assert repr(many).endswith("; ...; budget=1)")
+
+
+def test_labels_are_plain_values():
+    value = LabelSet((np.zeros(2), np.zeros(1)), 1.0, (np.array([3, 5]), ["in"]))
+    assert repr(value.labels()) == "((3, 5), ('in',))"

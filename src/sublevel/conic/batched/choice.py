@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from ...errors import InvalidParameter
+from ...errors import MissingExtra
 from ..program import ConeProgram, ProgramData
 from ..solver import Clarabel, Solutions, Solver
 
@@ -25,9 +25,9 @@ def is_installed() -> bool:
 def require(owner: str) -> None:
     """Raise unless numba is there."""
     if not is_installed():
-        raise InvalidParameter(
-            f"{owner} needs numba, which is not installed. Use pip install "
-            "'sublevel[fast]', or solver='CLARABEL'."
+        raise MissingExtra(
+            f"{owner} needs numba, which is not installed. Install it with "
+            "`pip install 'sublevel[fast]'`, or say solver='CLARABEL'."
         )
 
 

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from numba import njit
 
+
+def _sources() -> int:
+    """A number that changes with any file of this folder."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return crc32(b"".join(file.read_bytes() for file in files))
+
+
+#: The last argument of what is kept on disk, by default. What is kept is looked up by
+#: the date of one file and by the kinds of arguments, of which this is one: code of
+#: another version is never taken.
+SOURCES = _sources()
 _OPTIONS = {"error_model": "numpy", "nogil": True}
 #: Of functions that compiled code alone calls.
 _INNER = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}

@@ -1,12 +1,13 @@
 """Compiled: what steps need to know of the cones.
 
 The scaling of Nesterov and Todd: W z = W^-1 s = lam, with H = W' W. In a nonnegative
-cone W is diagonal, w = sqrt(s / z). In a second-order cone
+cone H = s / z, and nothing else of the scaling is needed. In a second-order cone
 
     W = eta [ w0   w1'                    ]
             [ w1   I + w1 w1' / (1 + w0)  ],   w0^2 - |w1|^2 = 1.
 
-In a zero cone s, W and lam are zero.
+In a zero cone s, W and lam are zero. How far a step goes is asked in scaled space,
+where s and z are both lam: there numbers are of one size.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from typing import Any
 from .compiled import inlined, part
 from .lanes import at, choose_less, fma, load, root, splat, store
 from .plan import SMALL
+from .walk import cone, cone_slots
+
+#: Numbers kept of each second-order cone: lam' J lam and its inverse, |lam1|^2, and of
+#: the predictor b = W dz, in whose plane with lam the corrector lies: lam1' b1, |b1|^2.
+SQUARE, OVER, LENGTH, MIXED, OWN, PER_CONE = range(6)
 
 
 @inlined
@@ -30,75 +36,86 @@ def distance(v: Any, start: int, rows: int) -> Any:
     return head - length, (head - length) * (head + length)
 
 
+@inlined
+def _more(a: Any, b: Any) -> Any:
+    return choose_less(a, b, b, a)
+
+
 @part
-def rescale(
-    plan: Any, K: Any, s: Any, z: Any, w: Any, eta: Any, lam: Any, flaw: Any
-) -> None:
-    """The scaling at (s, z), and its numbers in K; lanes without one are marked."""
-    for t in range(len(plan.linear)):
+def rescale(plan: Any, room: Any, flaw: Any) -> Any:
+    """The scaling at (s, z), and its numbers in K; lanes without one are marked.
+
+    Of linear rows w is 1 / z, and lam is 1 / s.
+    """
+    K, s, z, w, lam = room.K, room.s, room.z, room.w, room.lam
+    for t in range(plan.linears):
         i = at(plan.linear, t)
-        ratio = load(s, i) / load(z, i)
-        store(w, i, root(ratio))
-        store(lam, i, root(load(s, i) * load(z, i)))
+        own, price = load(s, i), load(z, i)
+        over = 1.0 / (own * price)
+        over_z = own * over
+        ratio = own * over_z
+        store(w, i, over_z)
+        store(lam, i, price * over)
         store(K, at(plan.diagonal, i), -ratio)
-        bad = choose_less(0.0, ratio, 0.0, splat(1.0))
-        store(flaw, 0, choose_less(0.5, bad, 1.0, load(flaw, 0)))
-    for c in range(len(plan.soc)):
-        start, rows = plan.soc[c, 0], plan.soc[c, 1]
-        _, square_s = distance(s, start, rows)
-        _, square_z = distance(z, start, rows)
-        bad = choose_less(0.0, square_s, 0.0, splat(1.0))
-        bad = choose_less(0.0, square_z, bad, 1.0)
-        store(flaw, 0, choose_less(0.5, bad, 1.0, load(flaw, 0)))
+        flaw = choose_less(0.0, ratio, flaw, 1.0)
+    for c in range(plan.cones):
+        start, rows = cone(plan, c)
+        total_s, total_z = splat(0.0), splat(0.0)
+        for i in range(start + 1, start + rows):
+            own, price = load(s, i), load(z, i)
+            total_s, total_z = fma(own, own, total_s), fma(price, price, total_z)
+        length_s, length_z = root(total_s), root(total_z)
+        head_s, head_z = load(s, start), load(z, start)
+        square_s = (head_s - length_s) * (head_s + length_s)
+        square_z = (head_z - length_z) * (head_z + length_z)
+        flaw = choose_less(0.0, square_s, flaw, 1.0)
+        flaw = choose_less(0.0, square_z, flaw, 1.0)
         size_s, size_z = root(square_s), root(square_z)
         over_s, over_z = 1.0 / size_s, 1.0 / size_z
-        store(eta, c, root(size_s * over_z))
-        store(w, start, fma(load(s, start), over_s, load(z, start) * over_z))
-        for k in range(1, rows):
-            part = load(z, start + k) * over_z
-            store(w, start + k, fma(load(s, start + k), over_s, -part))
-        _, square_w = distance(w, start, rows)
-        norm_w = root(square_w)
-        over_w = 1.0 / norm_w
-        # That w is of norm one is forced: its head follows from its tail.
+        square = size_s * over_z
+        store(room.eta, c, root(square))
         total = splat(0.0)
-        for k in range(1, rows):
-            part = load(w, start + k) * over_w
-            store(w, start + k, part)
+        for i in range(start + 1, start + rows):
+            part = load(z, i) * over_z
+            part = fma(load(s, i), over_s, -part)
+            store(w, i, part)
             total = fma(part, part, total)
+        head_s, head_z = head_s * over_s, head_z * over_z
+        length = root(total)
+        norm = root((head_s + head_z - length) * (head_s + head_z + length))
+        over_w = 1.0 / norm
+        # That w is of norm one is forced: its head follows from its tail.
+        total = total * over_w * over_w
         head = root(1.0 + total)
         store(w, start, head)
-        _middle(s, z, lam, start, rows, over_s, over_z, norm_w)
-        length = root(size_s * size_z)
-        for k in range(rows):
-            store(lam, start + k, load(lam, start + k) * length)
-        square = load(eta, c) * load(eta, c)
+        # lam, without cancellation, in the length that s and z give it.
+        both = size_s * size_z
+        length, half = root(both), norm * 0.5
+        over = length / (head_s + head_z + norm)
+        by_s, by_z = (half + head_z) * over_s * over, (half + head_s) * over_z * over
+        store(lam, start, half * length)
+        total_lam = splat(0.0)
+        for i in range(start + 1, start + rows):
+            store(w, i, load(w, i) * over_w)
+            part = fma(load(s, i), by_s, load(z, i) * by_z)
+            store(lam, i, part)
+            total_lam = fma(part, part, total_lam)
+        place = c * PER_CONE
+        store(room.cone, place + SQUARE, both)
+        store(room.cone, place + OVER, 1.0 / both)
+        store(room.cone, place + LENGTH, total_lam)
         if rows <= SMALL:
             _dense(plan, K, w, square, c)
         else:
             _sparse(plan, K, w, square, head * head + total, c)
-
-
-@inlined
-def _middle(
-    s: Any, z: Any, lam: Any, start: int, rows: int, over_s: Any, over_z: Any, norm: Any
-) -> None:
-    """Write lam over its length, without cancellation."""
-    half = norm * 0.5
-    head_s, head_z = load(s, start) * over_s, load(z, start) * over_z
-    over = 1.0 / (head_s + head_z + 2.0 * half)
-    by_s = (half + head_z) * over_s * over
-    by_z = (half + head_s) * over_z * over
-    store(lam, start, half)
-    for k in range(1, rows):
-        part = load(z, start + k) * by_z
-        store(lam, start + k, fma(load(s, start + k), by_s, part))
+    return flaw
 
 
 @inlined
 def _dense(plan: Any, K: Any, w: Any, square: Any, c: int) -> None:
     """-eta^2 (2 w w' - J)."""
-    start, rows, off = plan.soc[c, 0], plan.soc[c, 1], plan.soc[c, 2]
+    start, rows = cone(plan, c)
+    off, _, _ = cone_slots(plan, c)
     for i in range(rows):
         mine = load(w, start + i)
         sign = 1.0 if i == 0 else -1.0
@@ -111,8 +128,8 @@ def _dense(plan: Any, K: Any, w: Any, square: Any, c: int) -> None:
 @inlined
 def _sparse(plan: Any, K: Any, w: Any, square: Any, length: Any, c: int) -> None:
     """-eta^2 D on the diagonal, eta^2 u and eta^2 v beside it."""
-    start, rows = plan.soc[c, 0], plan.soc[c, 1]
-    u_slot, v_slot, last = plan.soc[c, 2], plan.soc[c, 3], plan.soc[c, 4]
+    start, rows = cone(plan, c)
+    u_slot, v_slot, last = cone_slots(plan, c)
     over = 1.0 / length
     first = over * 0.5
     u0 = root(length - first)
@@ -131,105 +148,152 @@ def _sparse(plan: Any, K: Any, w: Any, square: Any, length: Any, c: int) -> None
 
 
 @inlined
-def scaled(plan: Any, w: Any, eta: Any, v: Any, shift: int, result: Any) -> None:
-    """W v, with v from position `shift` on."""
-    for t in range(len(plan.linear)):
-        i = at(plan.linear, t)
-        store(result, i, load(w, i) * load(v, shift + i))
-    for c in range(len(plan.soc)):
-        start, rows = plan.soc[c, 0], plan.soc[c, 1]
-        total = splat(0.0)
-        for k in range(1, rows):
-            total = fma(load(w, start + k), load(v, shift + start + k), total)
-        head, own, by = load(v, shift + start), load(w, start), load(eta, c)
-        store(result, start, by * fma(own, head, total))
-        much = head + total / (1.0 + own)
-        for k in range(1, rows):
-            tail = load(v, shift + start + k)
-            store(result, start + k, by * fma(much, load(w, start + k), tail))
+def _needed(along: Any, square: Any, over: Any) -> Any:
+    """One over how far lam may go along d: from lam' J d and d' J d."""
+    ahead = along * over
+    under = fma(ahead, ahead, -square * over)
+    return root(choose_less(under, 0.0, 0.0, under)) - ahead
 
 
 @inlined
-def unscaled(plan: Any, w: Any, eta: Any, v: Any, result: Any) -> None:
-    """W^-1 v."""
-    for t in range(len(plan.linear)):
+def predicted(plan: Any, room: Any, dtau: Any, most: Any) -> Any:
+    """Step of the predictor, and one over how far it may go, at least `most`.
+
+    Of linear rows dz / z is written to `other`, of second-order ones W dz; ds is minus
+    the rest of s, and in scaled space minus that and lam.
+    """
+    n, w, lam, other = plan.width, room.w, room.lam, room.other
+    for t in range(plan.linears):
         i = at(plan.linear, t)
-        store(result, i, load(v, i) / load(w, i))
-    for c in range(len(plan.soc)):
-        start, rows = plan.soc[c, 0], plan.soc[c, 1]
+        dz = fma(dtau, load(room.fixed, n + i), load(room.moving, n + i))
+        share = dz * load(w, i)
+        store(other, i, share)
+        most = _more(_more(most, -share), 1.0 + share)
+    for c in range(plan.cones):
+        start, rows = cone(plan, c)
         total = splat(0.0)
-        for k in range(1, rows):
-            total = fma(load(w, start + k), load(v, start + k), total)
-        head, own, by = load(v, start), load(w, start), 1.0 / load(eta, c)
-        store(result, start, by * fma(own, head, -total))
-        much = total / (1.0 + own) - head
-        for k in range(1, rows):
-            tail = load(v, start + k)
-            store(result, start + k, by * fma(much, load(w, start + k), tail))
+        for i in range(start + 1, start + rows):
+            dz = fma(dtau, load(room.fixed, n + i), load(room.moving, n + i))
+            store(other, i, dz)
+            total = fma(load(w, i), dz, total)
+        head = fma(dtau, load(room.fixed, n + start), load(room.moving, n + start))
+        own, by = load(w, start), load(room.eta, c)
+        much = by * (head + total / (1.0 + own))
+        head = by * fma(own, head, total)
+        store(other, start, head)
+        mixed, square = splat(0.0), splat(0.0)
+        for i in range(start + 1, start + rows):
+            step = fma(much, load(w, i), by * load(other, i))
+            store(other, i, step)
+            mixed, square = fma(load(lam, i), step, mixed), fma(step, step, square)
+        place = c * PER_CONE
+        store(room.cone, place + MIXED, mixed)
+        store(room.cone, place + OWN, square)
+        over = load(room.cone, place + OVER)
+        ahead = fma(load(lam, start), head, -mixed) * over
+        under = fma(ahead, ahead, -fma(head, head, -square) * over)
+        length = root(choose_less(under, 0.0, 0.0, under))
+        # Of z along b, and of s along minus (b + lam).
+        most = _more(_more(most, length - ahead), length + ahead + 1.0)
+    return most
 
 
 @inlined
-def corrected(plan: Any, lam: Any, a: Any, b: Any, centre: Any, result: Any) -> None:
-    """Solve lam o result = lam o lam + a o b - centre e in each cone's algebra."""
-    for t in range(len(plan.linear)):
+def corrected(plan: Any, room: Any, centre: Any) -> None:
+    """Write W d to `offset`, with lam o d = lam o lam + a o b - centre e.
+
+    Here b = W dz and a = W^-1 ds = -(b + lam) are those of the predictor. Of
+    second-order cones d goes to `one`.
+    """
+    w, lam, other = room.w, room.lam, room.other
+    for t in range(plan.linears):
         i = at(plan.linear, t)
-        mine = load(lam, i)
-        store(result, i, mine + (load(a, i) * load(b, i) - centre) / mine)
-    for c in range(len(plan.soc)):
-        start, rows = plan.soc[c, 0], plan.soc[c, 1]
-        head, a0, b0 = load(lam, start), load(a, start), load(b, start)
-        product = splat(0.0)
+        share, own = load(other, i), load(room.s, i)
+        rest = fma(-own * share, 1.0 + share, own)
+        store(room.offset, i, fma(-centre, load(w, i), rest))
+    for c in range(plan.cones):
+        start, rows = cone(plan, c)
+        place = c * PER_CONE
+        mixed, own = load(room.cone, place + MIXED), load(room.cone, place + OWN)
+        lam_0, b_0 = load(lam, start), load(other, start)
+        over, over_head = load(room.cone, place + OVER), 1.0 / lam_0
+        # a o b has the head `product`, and the tail by_b b1 + by_lam lam1.
+        product = -fma(b_0, b_0 + lam_0, own + mixed) - centre
+        by_b, by_lam = -(b_0 + b_0 + lam_0), -b_0
+        total = fma(by_b, mixed, by_lam * load(room.cone, place + LENGTH))
+        much = over * fma(total, over_head, -product)
+        by_lam = fma(by_lam, over_head, much) + 1.0
+        by_b = by_b * over_head
+        head = fma(over, fma(lam_0, product, -total), lam_0)
+        store(room.one, start, head)
         total = splat(0.0)
-        for k in range(rows):
-            product = fma(load(a, start + k), load(b, start + k), product)
-        product = product - centre
-        for k in range(1, rows):
-            i = start + k
-            tail = fma(a0, load(b, i), b0 * load(a, i))
-            store(result, i, tail)
-            total = fma(load(lam, i), tail, total)
-        _, square = distance(lam, start, rows)
-        over, over_head = 1.0 / square, 1.0 / head
-        much = over * (total * over_head - product)
-        for k in range(1, rows):
-            i = start + k
-            mine = load(lam, i)
-            store(result, i, fma(much, mine, load(result, i) * over_head) + mine)
-        store(result, start, over * fma(head, product, -total) + head)
+        for i in range(start + 1, start + rows):
+            tail = fma(by_lam, load(lam, i), by_b * load(other, i))
+            store(room.one, i, tail)
+            total = fma(load(w, i), tail, total)
+        w_0, by = load(w, start), load(room.eta, c)
+        store(room.offset, start, by * fma(w_0, head, total))
+        much = by * (head + total / (1.0 + w_0))
+        for i in range(start + 1, start + rows):
+            store(room.offset, i, fma(much, load(w, i), by * load(room.one, i)))
 
 
 @inlined
-def longest(plan: Any, v: Any, step: Any, shift: int, most: Any) -> Any:
-    """How far v may go along a step, at most `most`, and stay in the cones."""
-    for t in range(len(plan.linear)):
+def finished(plan: Any, room: Any, dtau: Any, most: Any) -> Any:
+    """Step of the corrector, and one over how far it may go, at least `most`.
+
+    Writes dz over the solution of `moving`, and ds = -(H dz + offset).
+    """
+    n, w, lam, moving = plan.width, room.w, room.lam, room.moving
+    for t in range(plan.linears):
         i = at(plan.linear, t)
-        towards = load(step, shift + i)
-        reach = -load(v, i) / towards
-        reach = choose_less(towards, 0.0, reach, most)
-        most = choose_less(reach, most, reach, most)
-    for c in range(len(plan.soc)):
-        start, rows = plan.soc[c, 0], plan.soc[c, 1]
-        _, constant = distance(v, start, rows)
-        _, square = (
-            distance(step, shift + start, rows)
-            if shift
-            else distance(step, start, rows)
+        dz = fma(dtau, load(room.fixed, n + i), load(moving, n + i))
+        store(moving, n + i, dz)
+        ds = fma(load(room.K, at(plan.diagonal, i)), dz, -load(room.offset, i))
+        store(room.ds, i, ds)
+        most = _more(_more(most, -dz * load(w, i)), -ds * load(lam, i))
+    for t in range(plan.zeros):
+        i = n + at(plan.zero, t)
+        store(moving, i, fma(dtau, load(room.fixed, i), load(moving, i)))
+        store(room.ds, i - n, 0.0)
+    for c in range(plan.cones):
+        start, rows = cone(plan, c)
+        total = splat(0.0)
+        for i in range(start + 1, start + rows):
+            dz = fma(dtau, load(room.fixed, n + i), load(moving, n + i))
+            store(moving, n + i, dz)
+            total = fma(load(w, i), dz, total)
+        dz_0 = fma(dtau, load(room.fixed, n + start), load(moving, n + start))
+        store(moving, n + start, dz_0)
+        own, by = load(w, start), load(room.eta, c)
+        much = by * (dz_0 + total / (1.0 + own))
+        inner = fma(own, dz_0, total)
+        b_0 = by * inner
+        a_0 = -(b_0 + load(room.one, start))
+        # H dz = eta^2 (2 w w' dz - J dz).
+        square = by * by
+        twice = -square * (inner + inner)
+        ds = fma(twice, own, square * dz_0) - load(room.offset, start)
+        store(room.ds, start, ds)
+        mixed_b, square_b, mixed_a, square_a = (
+            splat(0.0),
+            splat(0.0),
+            splat(0.0),
+            splat(0.0),
         )
-        mixed = load(v, start) * load(step, shift + start)
-        for k in range(1, rows):
-            mixed = fma(-load(v, start + k), load(step, shift + start + k), mixed)
-        # The least positive root of square a^2 + 2 mixed a + constant.
-        under = mixed * mixed - square * constant
-        radical = root(choose_less(under, 0.0, 0.0, under))
-        t_root = choose_less(mixed, 0.0, radical - mixed, -mixed - radical)
-        one, other = constant / t_root, t_root / square
-        reach = choose_less(0.0, one, one, most)
-        other = choose_less(0.0, other, other, most)
-        reach = choose_less(other, reach, other, reach)
-        both = choose_less(0.0, square, mixed, splat(-1.0))
-        reach = choose_less(0.0, both, most, reach)
-        reach = choose_less(under, 0.0, most, reach)
-        most = choose_less(reach, most, reach, most)
+        for i in range(start + 1, start + rows):
+            direction, dz, mine = load(w, i), load(moving, n + i), load(lam, i)
+            b = fma(much, direction, by * dz)
+            a = -(b + load(room.one, i))
+            mixed_b, square_b = fma(mine, b, mixed_b), fma(b, b, square_b)
+            mixed_a, square_a = fma(mine, a, mixed_a), fma(a, a, square_a)
+            ds = fma(twice, direction, -square * dz) - load(room.offset, i)
+            store(room.ds, i, ds)
+        over, head = load(room.cone, c * PER_CONE + OVER), load(lam, start)
+        along, own = fma(head, b_0, -mixed_b), fma(b_0, b_0, -square_b)
+        most = _more(most, _needed(along, own, over))
+        along, own = fma(head, a_0, -mixed_a), fma(a_0, a_0, -square_a)
+        most = _more(most, _needed(along, own, over))
     return most
 
 
@@ -237,21 +301,22 @@ def longest(plan: Any, v: Any, step: Any, shift: int, most: Any) -> Any:
 def shift_inside(plan: Any, v: Any, degree: float, wanted: Any) -> None:
     """Move v into the interior of its cones, in the lanes that are wanted."""
     margin, positive = splat(1e300), splat(0.0)
-    for t in range(len(plan.linear)):
+    for t in range(plan.linears):
         entry = load(v, at(plan.linear, t))
         margin = choose_less(entry, margin, entry, margin)
         positive = positive + choose_less(0.0, entry, entry, 0.0)
-    for c in range(len(plan.soc)):
-        gap, _ = distance(v, plan.soc[c, 0], plan.soc[c, 1])
+    for c in range(plan.cones):
+        start, rows = cone(plan, c)
+        gap, _ = distance(v, start, rows)
         margin = choose_less(gap, margin, gap, margin)
         positive = positive + choose_less(0.0, gap, gap, 0.0)
     target = positive * (0.1 / max(1.0, degree))
     target = choose_less(target, 1.0, 1.0, target)
     more = choose_less(margin, target, target - margin, splat(0.0))
     more = choose_less(0.5, wanted, more, splat(0.0))
-    for t in range(len(plan.linear)):
+    for t in range(plan.linears):
         i = at(plan.linear, t)
         store(v, i, load(v, i) + more)
-    for c in range(len(plan.soc)):
-        start = plan.soc[c, 0]
+    for c in range(plan.cones):
+        start, _ = cone(plan, c)
         store(v, start, load(v, start) + more)

@@ -14,18 +14,33 @@ import numpy as np
 
 from ...checks import Array
 from ..program import Indices, ProgramData, Varying
-from .compiled import compiled, inlined, part
-from .cones import corrected, longest, rescale, scaled, shift_inside, unscaled
-from .lanes import WIDTH, any_less, at, choose_less, fma, load, size, splat, store
+from .compiled import SOURCES, compiled, inlined, part
+from .cones import PER_CONE, corrected, finished, predicted, rescale, shift_inside
+from .dense import TILE
+from .lanes import (
+    WIDTH,
+    any_less,
+    at,
+    choose_less,
+    fma,
+    load,
+    number,
+    put,
+    size,
+    splat,
+    store,
+)
 from .linear import (
-    add_curvature,
+    Side,
+    column_product,
+    curvature,
     factor,
-    solve,
-    times,
-    times_squared,
-    times_transposed,
+    row_product,
+    solve_one,
+    solve_two,
 )
 from .plan import Plan
+from .walk import cone, walk_of
 
 #: How a lane can end: GOING is not to be seen outside.
 GOING, SOLVED, INFEASIBLE, UNBOUNDED, STUCK = range(5)
@@ -54,34 +69,40 @@ class Blocks(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where the lanes live: arrays of vectors of WIDTH numbers."""
+    """Addresses of where the lanes live: vectors of WIDTH numbers."""
 
-    K: Array
-    L: Array
-    Y: Array
-    inverse: Array
-    q: Array
-    b: Array
-    x: Array
-    s: Array
-    z: Array
-    w: Array
-    eta: Array
-    lam: Array
-    Px: Array
-    rx: Array
-    rz: Array
-    right: Array
-    fixed: Array
-    moving: Array
-    trial: Array
-    left: Array
-    room: Array
-    ds: Array
-    offset: Array
-    one: Array
-    other: Array
-    scalars: Array
+    K: int
+    L: int
+    Y: int
+    inverse: int
+    tail: int
+    panel: int
+    pivots: int
+    last: int
+    q: int
+    b: int
+    x: int
+    s: int
+    z: int
+    w: int
+    eta: int
+    cone: int
+    lam: int
+    Px: int
+    rx: int
+    rz: int
+    right_fixed: int
+    fixed: int
+    left_fixed: int
+    right: int
+    moving: int
+    left: int
+    trial: int
+    ds: int
+    offset: int
+    one: int
+    other: int
+    scalars: int
 
 
 class Results(NamedTuple):
@@ -98,8 +119,8 @@ TAU, KAPPA, FRESH, FLAW, COUNT, CODE, RAY_Z, RAY_X, Q_SIZE, B_SIZE = range(10)
 SCALARS = 10
 
 
-def room_for(plan: Plan) -> Room:
-    """Arrays of the sizes a plan asks for, at addresses that suit vectors."""
+def room_for(plan: Plan) -> tuple[Room, Array]:
+    """Room of the sizes a plan asks for, and the array it is in."""
     n, m, unknowns = plan.width, plan.height, plan.unknowns
     entries = len(plan.below)
     sizes = {
@@ -107,22 +128,28 @@ def room_for(plan: Plan) -> Room:
         "L": entries,
         "Y": entries,
         "inverse": unknowns,
+        "tail": plan.tail**2,
+        "panel": plan.tail * TILE,
+        **dict.fromkeys(("pivots", "last"), plan.tail),
         **dict.fromkeys(("q", "x", "Px", "rx"), n),
         **dict.fromkeys(
-            ("b", "s", "z", "w", "lam", "rz", "room", "ds", "offset", "one", "other"), m
+            ("b", "s", "z", "w", "lam", "rz", "ds", "offset", "one", "other"), m
         ),
         "eta": len(plan.soc),
-        **dict.fromkeys(("right", "fixed", "moving", "trial", "left"), unknowns),
+        "cone": len(plan.soc) * PER_CONE,
+        **dict.fromkeys(("right_fixed", "fixed", "left_fixed"), unknowns),
+        **dict.fromkeys(("right", "moving", "left", "trial"), unknowns),
         "scalars": SCALARS,
     }
-    whole = np.zeros((sum(sizes.values()) + 1) * WIDTH)
-    start = -(whole.ctypes.data // 8) % WIDTH
-    arrays = {}
+    vector = 8 * WIDTH
+    memory = np.zeros((sum(sizes.values()) + 1) * WIDTH)
+    # At addresses that suit vectors.
+    start = -(-memory.ctypes.data // vector) * vector
+    addresses = {}
     for name in Room._fields:
-        end = start + sizes[name] * WIDTH
-        arrays[name] = whole[start:end]
-        start = end
-    return Room(**arrays)
+        addresses[name] = start
+        start += sizes[name] * vector
+    return Room(**addresses), memory
 
 
 def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
@@ -137,67 +164,73 @@ def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
     blocks = Blocks(*(np.ascontiguousarray(part) for part in parts))
     codes, rounds = np.zeros((2, n), dtype=np.int64)
     x, z = np.zeros((n, plan.width)), np.zeros((n, plan.height))
-    iterate(plan, blocks, room_for(plan), Results(codes, rounds, x, z))
+    room, memory = room_for(plan)
+    iterate(walk_of(plan), blocks, room, memory, Results(codes, rounds, x, z))
     return codes, x, z
 
 
 @inlined
-def _fill(base: Any, where: Any, values: Any, i: int, lane: int, to: Any) -> None:
+def _fill(base: Any, where: Any, values: Any, i: int, lane: int, to: int) -> None:
     for k in range(len(base)):
-        to[k * WIDTH + lane] = base[k]
+        put(to, k * WIDTH + lane, base[k])
     for k in range(len(where)):
-        to[where[k] * WIDTH + lane] = values[i, k]
+        put(to, where[k] * WIDTH + lane, values[i, k])
+
+
+@inlined
+def _largest(address: int, count: int, lane: int) -> float:
+    largest = 0.0
+    for k in range(count):
+        largest = max(largest, abs(number(address, k * WIDTH + lane)))
+    return largest
 
 
 @part
 def _enter(plan: Any, blocks: Any, room: Any, i: int, lane: int) -> None:
     """Context i takes a lane: at the cones' own centres, where H is one."""
-    first = len(plan.A_row) * WIDTH
+    curves = room.K + plan.entries * WIDTH * 8
     _fill(blocks.A, blocks.A_where, blocks.A_values, i, lane, room.K)
-    _fill(blocks.P, blocks.P_where, blocks.P_values, i, lane, room.K[first:])
+    _fill(blocks.P, blocks.P_where, blocks.P_values, i, lane, curves)
     _fill(blocks.q, blocks.q_where, blocks.q_values, i, lane, room.q)
     _fill(blocks.b, blocks.b_where, blocks.b_values, i, lane, room.b)
     for k in range(plan.width):
-        room.x[k * WIDTH + lane] = 0.0
+        put(room.x, k * WIDTH + lane, 0.0)
     for k in range(plan.height):
-        room.s[k * WIDTH + lane] = 0.0
-        room.z[k * WIDTH + lane] = 0.0
-    for t in range(len(plan.linear)):
-        k = plan.linear[t] * WIDTH + lane
-        room.s[k] = room.z[k] = 1.0
-    for c in range(len(plan.soc)):
-        k = plan.soc[c, 0] * WIDTH + lane
-        room.s[k] = room.z[k] = 1.0
+        put(room.s, k * WIDTH + lane, 0.0)
+        put(room.z, k * WIDTH + lane, 0.0)
+    for t in range(plan.linears):
+        k = at(plan.linear, t) * WIDTH + lane
+        put(room.s, k, 1.0)
+        put(room.z, k, 1.0)
+    for c in range(plan.cones):
+        start, _ = cone(plan, c)
+        put(room.s, start * WIDTH + lane, 1.0)
+        put(room.z, start * WIDTH + lane, 1.0)
     for k in range(SCALARS):
-        room.scalars[k * WIDTH + lane] = 0.0
-    room.scalars[TAU * WIDTH + lane] = 1.0
-    room.scalars[KAPPA * WIDTH + lane] = 1.0
-    room.scalars[FRESH * WIDTH + lane] = 1.0
-    largest = 0.0
-    for k in range(plan.width):
-        largest = max(largest, abs(room.q[k * WIDTH + lane]))
-    room.scalars[Q_SIZE * WIDTH + lane] = largest
-    largest = 0.0
-    for k in range(plan.height):
-        largest = max(largest, abs(room.b[k * WIDTH + lane]))
-    room.scalars[B_SIZE * WIDTH + lane] = largest
+        put(room.scalars, k * WIDTH + lane, 0.0)
+    for k in (TAU, KAPPA, FRESH):
+        put(room.scalars, k * WIDTH + lane, 1.0)
+    q_size = _largest(room.q, plan.width, lane)
+    b_size = _largest(room.b, plan.height, lane)
+    put(room.scalars, Q_SIZE * WIDTH + lane, q_size)
+    put(room.scalars, B_SIZE * WIDTH + lane, b_size)
 
 
 @part
 def _leave(plan: Any, room: Any, results: Any, i: int, lane: int) -> None:
     """Write down what became of the context in a lane."""
-    code = int(room.scalars[CODE * WIDTH + lane])
-    over = 1.0 / room.scalars[TAU * WIDTH + lane]
+    code = int(number(room.scalars, CODE * WIDTH + lane))
+    over = 1.0 / number(room.scalars, TAU * WIDTH + lane)
     if code == INFEASIBLE:
-        over = -1.0 / room.scalars[RAY_Z * WIDTH + lane]
+        over = -1.0 / number(room.scalars, RAY_Z * WIDTH + lane)
     elif code == UNBOUNDED:
-        over = -1.0 / room.scalars[RAY_X * WIDTH + lane]
+        over = -1.0 / number(room.scalars, RAY_X * WIDTH + lane)
     for k in range(plan.width):
-        results.x[i, k] = room.x[k * WIDTH + lane] * over
+        results.x[i, k] = number(room.x, k * WIDTH + lane) * over
     for k in range(plan.height):
-        results.z[i, k] = room.z[k * WIDTH + lane] * over
+        results.z[i, k] = number(room.z, k * WIDTH + lane) * over
     results.code[i] = code
-    results.iterations[i] = int(room.scalars[COUNT * WIDTH + lane])
+    results.iterations[i] = int(number(room.scalars, COUNT * WIDTH + lane))
 
 
 @inlined
@@ -211,35 +244,34 @@ def _inspect(plan: Any, room: Any, degree: float) -> Any:
     n, m = plan.width, plan.height
     scalars = room.scalars
     tau, kappa = load(scalars, TAU), load(scalars, KAPPA)
-    times_transposed(plan, room.K, room.z, 0, room.rx)
-    times(plan, room.K, room.x, room.rz, 0)
+    curved = plan.curves > 0
     zero = splat(0.0)
     qx, bz, sz, xPx = zero, zero, zero, zero
     cost, price, off_x, off_z = zero, zero, zero, zero
     worst_x, worst_z, ray_x, ray_z = zero, zero, zero, zero
     big_x, big_z, big_s, big_P = zero, zero, zero, zero
+    if curved:
+        curvature(plan, room.K, room.x, room.Px)
     for j in range(n):
-        store(room.Px, j, 0.0)
-    if len(plan.P_row):
-        add_curvature(plan, room.K, room.x, room.Px)
-    for j in range(n):
-        x, q, Px, Az = (
+        x, q, Az = (
             load(room.x, j),
             load(room.q, j),
-            load(room.Px, j),
-            load(room.rx, j),
+            column_product(plan, room.K, room.z, 0, j),
         )
-        rx = -Az - Px - q * tau
+        rx = fma(-q, tau, -Az)
+        if curved:
+            Px = load(room.Px, j)
+            rx = rx - Px
+            xPx, big_P = fma(x, Px, xPx), _larger(big_P, size(Px))
         store(room.rx, j, rx)
         qx = fma(q, x, qx)
-        xPx = fma(x, Px, xPx)
         cost = cost + size(q * x)
         off_x = off_x + size(rx * x)
         worst_x, ray_z = _larger(worst_x, size(rx)), _larger(ray_z, size(Az))
-        big_x, big_P = _larger(big_x, size(x)), _larger(big_P, size(Px))
+        big_x = _larger(big_x, size(x))
     for i in range(m):
         z, s, b = load(room.z, i), load(room.s, i), load(room.b, i)
-        Ax = load(room.rz, i) + s
+        Ax = row_product(plan, room.K, room.x, i) + s
         rz = Ax - b * tau
         store(room.rz, i, rz)
         bz = fma(b, z, bz)
@@ -249,12 +281,12 @@ def _inspect(plan: Any, room: Any, degree: float) -> Any:
         worst_z, ray_x = _larger(worst_z, size(rz)), _larger(ray_x, size(Ax))
         big_z, big_s = _larger(big_z, size(z)), _larger(big_s, size(s))
     over = 1.0 / tau
-    curved = xPx * over
-    rtau = qx + bz + kappa + curved
+    bent = xPx * over
+    rtau = qx + bz + kappa + bent
     mu = (sz + tau * kappa) / (degree + 1.0)
     # All measured in units of x / tau and z / tau.
-    gap = size(qx + bz + curved) * over
-    value = _larger(_larger(cost, price), size(curved)) * over
+    gap = size(qx + bz + bent) * over
+    value = _larger(_larger(cost, price), size(bent)) * over
     error = _larger(_larger(gap, off_x * over * over), off_z * over * over)
     enough = _larger(value, splat(LEAST)) * GAP
     room_p = _larger(load(scalars, B_SIZE) + (big_x + big_s) * over, splat(1.0))
@@ -279,47 +311,42 @@ def _inspect(plan: Any, room: Any, degree: float) -> Any:
     store(scalars, CODE, verdict)
     store(scalars, RAY_Z, bz)
     store(scalars, RAY_X, qx)
-    return rtau, mu, curved * over
+    return rtau, mu, bent * over
 
 
 @inlined
-def _right_fixed(plan: Any, room: Any) -> None:
-    """The right-hand side that goes with tau; of fresh lanes, that of the first z."""
-    fresh = load(room.scalars, FRESH)
-    linear = len(plan.P_row) == 0
-    for j in range(plan.width):
-        store(room.right, j, -load(room.q, j))
-    for i in range(plan.height):
-        b = load(room.b, i)
-        if linear:
-            b = choose_less(0.5, fresh, 0.0, b)
-        store(room.right, plan.width + i, b)
+def _right_sides(plan: Any, room: Any) -> None:
+    """The right-hand side that goes with tau, and that of the predictor.
 
-
-@inlined
-def _right_moving(plan: Any, room: Any) -> None:
-    """The right-hand side of the predictor; of fresh lanes, that of the first x, s."""
-    fresh = load(room.scalars, FRESH)
-    for j in range(plan.width):
+    Of fresh lanes, those of the first z, and of the first x and s.
+    """
+    n, fresh = plan.width, load(room.scalars, FRESH)
+    linear = plan.curves == 0
+    for j in range(n):
+        store(room.right_fixed, j, -load(room.q, j))
         store(room.right, j, choose_less(0.5, fresh, 0.0, load(room.rx, j)))
     for i in range(plan.height):
-        step = load(room.s, i) - load(room.rz, i)
         b = load(room.b, i)
-        store(room.right, plan.width + i, choose_less(0.5, fresh, b, step))
+        step = load(room.s, i) - load(room.rz, i)
+        store(room.right, n + i, choose_less(0.5, fresh, b, step))
+        if linear:
+            b = choose_less(0.5, fresh, 0.0, b)
+        store(room.right_fixed, n + i, b)
 
 
 @inlined
 def _products(plan: Any, room: Any, step: Any) -> Any:
     """Q' x + b' z of a step, and x' P of the point times it."""
     n = plan.width
-    total, curved = splat(0.0), splat(0.0)
+    total, bent = splat(0.0), splat(0.0)
     for j in range(n):
-        entry = load(step, j)
-        total = fma(load(room.q, j), entry, total)
-        curved = fma(load(room.Px, j), entry, curved)
+        total = fma(load(room.q, j), load(step, j), total)
+    if plan.curves:
+        for j in range(n):
+            bent = fma(load(room.Px, j), load(step, j), bent)
     for i in range(plan.height):
         total = fma(load(room.b, i), load(step, n + i), total)
-    return total, curved
+    return total, bent
 
 
 @part
@@ -331,52 +358,40 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
     if any_less(0.5, fresh):
         _start(plan, room, fresh)
     over = 1.0 / tau
-    plain, curved = _products(plan, room, fixed)
-    den = kappa * over - plain + xiPxi - 2.0 * curved * over
-    plain, curved = _products(plan, room, moving)
-    dtau = (rtau - kappa + plain + 2.0 * curved * over) / den
-    for k in range(n + m):
-        store(moving, k, fma(dtau, load(fixed, k), load(moving, k)))
-    times_squared(plan, room.K, room.w, room.eta, moving, n, room.ds)
-    for i in range(m):
-        store(room.ds, i, -(load(room.ds, i) + load(room.s, i)))
+    plain, bent = _products(plan, room, fixed)
+    den = 1.0 / (kappa * over - plain + xiPxi - 2.0 * bent * over)
+    plain, bent = _products(plan, room, moving)
+    dtau = (rtau - kappa + plain + 2.0 * bent * over) * den
     dkappa = -kappa - kappa * dtau * over
-    one = splat(1.0)
-    alpha = longest(plan, room.z, moving, n, one)
-    alpha = longest(plan, room.s, room.ds, 0, alpha)
-    alpha = _both_positive(tau, dtau, kappa, dkappa, alpha)
-    away = 1.0 - alpha
+    most = _longer(tau, dtau, kappa, dkappa)
+    away = 1.0 - 1.0 / predicted(plan, room, dtau, most)
     sigma = away * away * away
     centre = sigma * mu
-    unscaled(plan, room.w, room.eta, room.ds, room.one)
-    scaled(plan, room.w, room.eta, moving, n, room.other)
-    corrected(plan, room.lam, room.one, room.other, centre, room.one)
-    scaled(plan, room.w, room.eta, room.one, 0, room.offset)
+    corrected(plan, room, centre)
     rest = 1.0 - sigma
     for j in range(n):
         store(room.right, j, rest * load(room.rx, j))
+    for t in range(plan.zeros):
+        store(room.offset, at(plan.zero, t), 0.0)
     for i in range(m):
-        store(room.right, n + i, load(room.offset, i) - rest * load(room.rz, i))
+        store(room.right, n + i, fma(-rest, load(room.rz, i), load(room.offset, i)))
     back = kappa * tau + dtau * dkappa - centre
-    corrections: int = _solve(plan, room, room.right, moving)
-    plain, curved = _products(plan, room, moving)
-    dtau = (rest * rtau - back * over + plain + 2.0 * curved * over) / den
-    for k in range(n + m):
-        store(moving, k, fma(dtau, load(fixed, k), load(moving, k)))
-    times_squared(plan, room.K, room.w, room.eta, moving, n, room.ds)
-    for i in range(m):
-        store(room.ds, i, -(load(room.ds, i) + load(room.offset, i)))
+    corrections: int = solve_one(
+        plan, room, Side(room.right, moving, room.trial, room.left)
+    )
+    plain, bent = _products(plan, room, moving)
+    dtau = (rest * rtau - back * over + plain + 2.0 * bent * over) * den
     dkappa = -(back + kappa * dtau) * over
-    alpha = longest(plan, room.z, moving, n, one)
-    alpha = longest(plan, room.s, room.ds, 0, alpha)
-    alpha = _both_positive(tau, dtau, kappa, dkappa, alpha) * SHARE
+    most = _longer(tau, dtau, kappa, dkappa)
+    alpha = SHARE / finished(plan, room, dtau, most)
     flaw = load(scalars, FLAW)
-    still = _larger(fresh, flaw)
+    # A lane without a step stays where it is.
+    still = choose_less(0.0, alpha, _larger(fresh, flaw), 1.0)
     short = choose_less(LEAST_STEP, alpha, flaw, splat(1.0))
     store(scalars, FLAW, choose_less(0.5, fresh, 0.0, short))
     for j in range(n):
-        x = load(room.x, j)
-        store(room.x, j, choose_less(0.5, still, x, fma(alpha, load(moving, j), x)))
+        x, step = load(room.x, j), fma(dtau, load(fixed, j), load(moving, j))
+        store(room.x, j, choose_less(0.5, still, x, fma(alpha, step, x)))
     for i in range(m):
         s, z = load(room.s, i), load(room.z, i)
         step = load(moving, n + i)
@@ -390,18 +405,17 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
 
 
 @inlined
-def _both_positive(tau: Any, dtau: Any, kappa: Any, dkappa: Any, alpha: Any) -> Any:
-    reach = choose_less(dtau, 0.0, -tau / dtau, alpha)
-    alpha = choose_less(reach, alpha, reach, alpha)
-    reach = choose_less(dkappa, 0.0, -kappa / dkappa, alpha)
-    return choose_less(reach, alpha, reach, alpha)
+def _longer(tau: Any, dtau: Any, kappa: Any, dkappa: Any) -> Any:
+    """One over how far tau and kappa may go, at least one."""
+    most = _larger(-dtau / tau, -dkappa / kappa)
+    return _larger(most, splat(1.0))
 
 
 @part
 def _start(plan: Any, room: Any, fresh: Any) -> None:
     """The first point of fresh lanes."""
     n, m = plan.width, plan.height
-    curved = len(plan.P_row) > 0
+    curved = plan.curves > 0
     for j in range(n):
         x = load(room.fixed, j) if curved else load(room.moving, j)
         store(room.x, j, choose_less(0.5, fresh, x, load(room.x, j)))
@@ -410,36 +424,28 @@ def _start(plan: Any, room: Any, fresh: Any) -> None:
         s = -z if curved else -load(room.moving, n + i)
         store(room.z, i, choose_less(0.5, fresh, z, load(room.z, i)))
         store(room.s, i, choose_less(0.5, fresh, s, load(room.s, i)))
-    for t in range(len(plan.zero)):
+    for t in range(plan.zeros):
         store(room.s, at(plan.zero, t), 0.0)
-    degree = float(len(plan.linear) + len(plan.soc))
+    degree = float(plan.linears + plan.cones)
     shift_inside(plan, room.s, degree, fresh)
     shift_inside(plan, room.z, degree, fresh)
 
 
-@inlined
-def _solve(plan: Any, room: Any, right: Any, solution: Any) -> int:
-    corrections: int = solve(
-        plan,
-        room.K,
-        room.L,
-        room.inverse,
-        room.w,
-        room.eta,
-        right,
-        solution,
-        room.trial,
-        room.left,
-        room.room,
-    )
-    return corrections
-
-
 @compiled
-def iterate(plan: Any, blocks: Any, room: Any, results: Any) -> tuple[int, int]:
-    """Solve all contexts; the numbers of rounds and corrections that were needed."""
+def iterate(
+    plan: Any,
+    blocks: Any,
+    room: Any,
+    memory: Any,
+    results: Any,
+    sources: int = SOURCES,
+) -> tuple[int, int]:
+    """Solve all contexts; the numbers of rounds and corrections that were needed.
+
+    `memory` is where the addresses of `room` point to: handed over so that it stays.
+    """
     contexts = len(results.code)
-    degree = float(len(plan.linear) + len(plan.soc))
+    degree = float(plan.linears + plan.cones)
     who = np.full(WIDTH, -1)
     following, going, rounds, corrections = 0, 0, 0, 0
     for lane in range(WIDTH):
@@ -453,7 +459,7 @@ def iterate(plan: Any, blocks: Any, room: Any, results: Any) -> tuple[int, int]:
         rtau, mu, xiPxi = _inspect(plan, room, degree)
         if any_less(0.5, load(room.scalars, CODE)):
             for lane in range(WIDTH):
-                if who[lane] >= 0 and room.scalars[CODE * WIDTH + lane] > 0.5:
+                if who[lane] >= 0 and number(room.scalars, CODE * WIDTH + lane) > 0.5:
                     _leave(plan, room, results, who[lane], lane)
                     if following < contexts:
                         who[lane] = following
@@ -464,20 +470,15 @@ def iterate(plan: Any, blocks: Any, room: Any, results: Any) -> tuple[int, int]:
                         going -= 1
             if going == 0:
                 break
-        rescale(
+        flaw = load(room.scalars, FLAW)
+        store(room.scalars, FLAW, rescale(plan, room, flaw))
+        factor(plan, room)
+        _right_sides(plan, room)
+        corrections += solve_two(
             plan,
-            room.K,
-            room.s,
-            room.z,
-            room.w,
-            room.eta,
-            room.lam,
-            room.scalars[FLAW * WIDTH :],
+            room,
+            Side(room.right_fixed, room.fixed, room.trial, room.left_fixed),
+            Side(room.right, room.moving, room.trial, room.left),
         )
-        factor(plan, room.K, room.L, room.Y, room.inverse)
-        _right_fixed(plan, room)
-        corrections += _solve(plan, room, room.right, room.fixed)
-        _right_moving(plan, room)
-        corrections += _solve(plan, room, room.right, room.moving)
         corrections += _step(plan, room, rtau, mu, xiPxi)
     return rounds, corrections

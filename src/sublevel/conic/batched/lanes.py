@@ -3,6 +3,9 @@
 A value of this type holds one number of each of WIDTH contexts. Arithmetic on it is one
 instruction where the machine has vectors of 512 bits, two where it has 256. What
 happens in one lane never depends on another lane.
+
+Compiled code is given addresses, not arrays: for an array handed from function to
+function it would count references, which took longer than small programs do.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from numba.extending import intrinsic, models, overload, register_model
 #: Contexts side by side.
 WIDTH = 8
 
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+_NUMBER, _POSITION = ir.DoubleType(), ir.IntType(32)
+_VECTOR = ir.VectorType(_NUMBER, WIDTH)
 
 
 class LanesType(types.Type):  # type: ignore[misc]
@@ -55,49 +59,72 @@ def _numbers(*kinds: Any) -> bool:
     return fits and any(isinstance(k, LanesType) for k in kinds)
 
 
-def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Where the vector number i of an array is."""
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    at = builder.mul(arguments[1], ir.Constant(arguments[1].type, WIDTH))
-    return builder.bitcast(builder.gep(array.data, [at]), _VECTOR.as_pointer())
+def _pointer(builder: Any, arguments: Any, kind: Any, width: int = 1) -> Any:
+    """Where item number i is, counted from an address."""
+    whole = ir.IntType(64)
+    size = ir.Constant(whole, 4 if kind == _POSITION else 8 * width)
+    address = builder.add(arguments[0], builder.mul(arguments[1], size))
+    return builder.inttoptr(address, kind.as_pointer())
 
 
 @intrinsic
-def load(typing: Any, array: Any, i: Any) -> Any:
-    """Vector number i of an array of numbers."""
-    del typing
+def load(typing: Any, address: Any, i: Any) -> Any:
+    """Vector number i from an address on."""
+    del typing, address, i
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_pointer(context, builder, signature, arguments), align=8)
+        return builder.load(_pointer(builder, arguments, _VECTOR, WIDTH), align=8)
 
-    return LANES(array, types.intp), generate
+    return LANES(types.intp, types.intp), generate
 
 
 @intrinsic
-def store(typing: Any, array: Any, i: Any, value: Any) -> Any:
-    """Write vector number i of an array of numbers; a number goes to all lanes."""
-    del typing
+def store(typing: Any, address: Any, i: Any, value: Any) -> Any:
+    """Write vector number i from an address on; a number goes to all lanes."""
+    del typing, address, i
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, signature, arguments)
+        pointer = _pointer(builder, arguments, _VECTOR, WIDTH)
         given = _vector(builder, signature.args[2], arguments[2])
         builder.store(given, pointer, align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, value), generate
+    return types.void(types.intp, types.intp, value), generate
 
 
 @intrinsic
-def at(typing: Any, array: Any, i: Any) -> Any:
-    """Entry i of an array of positions; unlike array[i], never counted from the end."""
-    del typing
+def at(typing: Any, address: Any, i: Any) -> Any:
+    """Position number i from an address on."""
+    del typing, address, i
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        entries = context.make_array(signature.args[0])(context, builder, arguments[0])
-        entry = builder.load(builder.gep(entries.data, [arguments[1]]))
+        entry = builder.load(_pointer(builder, arguments, _POSITION))
         return builder.sext(entry, ir.IntType(64))
 
-    return types.intp(array, types.intp), generate
+    return types.intp(types.intp, types.intp), generate
+
+
+@intrinsic
+def number(typing: Any, address: Any, i: Any) -> Any:
+    """Number i from an address on."""
+    del typing, address, i
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_pointer(builder, arguments, _NUMBER))
+
+    return types.float64(types.intp, types.intp), generate
+
+
+@intrinsic
+def put(typing: Any, address: Any, i: Any, value: Any) -> Any:
+    """Write number i from an address on."""
+    del typing, address, i, value
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _pointer(builder, arguments, _NUMBER))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.float64), generate
 
 
 @intrinsic

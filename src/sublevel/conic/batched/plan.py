@@ -22,15 +22,18 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from ..program import ConeProgram, Indices, rows_of
+from .symbolic import STEP as TILE
 from .symbolic import eliminate, firm_pivots, postpone
 
 Flags = npt.NDArray[np.bool_]
 
 #: What is added to K's diagonal: to pivots that are other than zero by themselves, and
 #: to those that are not.
-FIRM, LOOSE = 1e-13, 1e-7
+FIRM, LOOSE = 1e-13, 1e-8
 #: Rows up to which a second-order cone is a dense block of K.
 SMALL = 4
+#: Numbers kept of each second-order cone.
+SOC = 5
 
 
 class Plan(NamedTuple):
@@ -48,7 +51,7 @@ class Plan(NamedTuple):
     P_row, P_column : pattern of P's upper triangle; its slots follow those of A
     zero : rows in a zero cone
     linear : rows in a nonnegative cone
-    soc : (cones, 5): first row, rows, and slots: of H's off-diagonal in a small cone;
+    soc : (cones, SOC): first row, rows, and slots: of H's off-diagonal in a small cone;
         of u, of v without its first entry, which is zero, of eta^2 in a large one
     diagonal : slot of -H of each row, shape (height,)
     node : unknowns in their order of elimination
@@ -59,6 +62,11 @@ class Plan(NamedTuple):
     left, left_entry, left_first : unknowns and entries of L, by row
     pair_left, pair_right, pair_first : for each entry (i, j) of L, the entries (i, k)
         and (j, k) whose products are subtracted from it
+    tail : the last unknowns, whose factor is kept whole (`dense`)
+    tail_row, tail_first : row in the tail of the entries of L, and where these begin
+        in each column
+    tail_slot, tail_at : slots of K in the tail, and where they go
+    flat : rows in a zero or a nonnegative cone
     slots : number of slots, the last of which is zero
     """
 
@@ -89,6 +97,12 @@ class Plan(NamedTuple):
     pair_left: Indices
     pair_right: Indices
     pair_first: Indices
+    tail: int
+    tail_row: Indices
+    tail_first: Indices
+    tail_slot: Indices
+    tail_at: Indices
+    flat: Indices
     slots: int
 
 
@@ -161,8 +175,10 @@ class _Pattern:
         # Beside u the head of a large cone is next to nothing: a pivot only later.
         late = np.zeros(unknowns, dtype=bool)
         late[[n + start for start, k, *_ in soc if k > SMALL]] = True
-        lists = _lists(unknowns, at, slots, solid, late)
+        lists = _lists(unknowns, at, pivots, slots, solid, late)
         node, firm = lists.pop("node"), lists.pop("firm")
+        tail = len(node) - len(lists["tail_first"])
+        flat = np.sort(np.concatenate(zero + linear))
         return Plan(
             width=n,
             height=m,
@@ -176,12 +192,14 @@ class _Pattern:
             P_column=_short(P_column),
             zero=_short(np.concatenate(zero)),
             linear=_short(np.concatenate(linear)),
-            soc=_short(np.array(soc, dtype=int).reshape(-1, 5)),
+            soc=_short(np.array(soc, dtype=int).reshape(-1, SOC)),
             diagonal=_short(diagonal),
             node=_short(node),
             pivot_slot=_short(pivots[node]),
             pivot_sign=sign[node],
             shift=sign[node] * np.where(firm, FIRM, LOOSE),
+            tail=tail,
+            flat=_short(flat),
             slots=slots + 1,
             **{name: _short(values) for name, values in lists.items()},
         )
@@ -190,6 +208,7 @@ class _Pattern:
 def _lists(
     unknowns: int,
     at: tuple[Indices, Indices, Indices],
+    pivots: Indices,
     zero: int,
     solid: Flags,
     late: Flags,
@@ -205,6 +224,13 @@ def _lists(
     starts = np.searchsorted(low, np.arange(unknowns + 1))
     lists = eliminate(unknowns, starts, high, place, zero)
     below, below_first, slot, left, left_entry, left_first, *pairs = lists
+    tail_first, tail = pairs[3:]
+    split = unknowns - tail
+    inside = np.flatnonzero(low >= split)
+    on = np.arange(split, unknowns)
+    row_in = np.concatenate([high[inside], on]) - split
+    column_in = np.concatenate([low[inside], on]) - split
+    tail_at = (row_in // TILE * tail + column_in) * TILE + row_in % TILE
     return {
         "node": node,
         "firm": firm,
@@ -217,6 +243,10 @@ def _lists(
         "pair_left": pairs[0],
         "pair_right": pairs[1],
         "pair_first": pairs[2],
+        "tail_row": below - split,
+        "tail_first": tail_first,
+        "tail_slot": np.concatenate([place[inside], pivots[node[split:]]]),
+        "tail_at": tail_at,
     }
 
 

@@ -70,12 +70,14 @@ class Batched:
         )
         if obstacle(program) is not None:
             return solved
+        from .units import swept
+
         plan, odd, usable = self.plan(program), extraordinary(data), data.finite
         for rows in (np.flatnonzero(usable & ~odd), np.flatnonzero(usable & odd)):
             if not rows.size:
                 continue
             some = data if len(rows) == n else data.at(rows)
-            scaling = scale(some) if odd[rows[0]] else None
+            scaling = scale(some, by=swept) if odd[rows[0]] else None
             _write(solved, rows, some, scaling, plan)
         return solved
 

@@ -6,12 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import compiled
+from .compiled import SOURCES, compiled
+
+#: The tail begins where so many of the entries below and right of a pivot are there.
+DENSE = 0.8
+#: It has at least so many rows, and a multiple of the second.
+LEAST_TAIL, STEP = 16, 4
 
 
 @compiled
-def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
+def eliminate(
+    size: int,
+    starts: Any,
+    rows: Any,
+    places: Any,
+    zero: int,
+    sources: int = SOURCES,
+) -> Any:
     """Lists of the entries of L in K = L D L', and of the products in each.
+
+    The last columns, the tail, have no lists: hardly one of their entries is zero.
 
     Parameters
     ----------
@@ -32,9 +46,8 @@ def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
         for e in range(starts[j], starts[j + 1]):
             column_of[fill[rows[e]]] = j
             fill[rows[e]] += 1
-    # The tree of elimination, and how many entries rows and columns of L have.
-    left_first = np.zeros(size + 1, np.int64)
-    below_first = np.zeros(size + 1, np.int64)
+    # The tree of elimination, and how many entries the columns of L have.
+    below_count = np.zeros(size, np.int64)
     for i in range(size):
         flag[i] = i
         for t in range(across[i], across[i + 1]):
@@ -42,27 +55,37 @@ def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
             while flag[k] != i:
                 if parent[k] < 0:
                     parent[k] = i
-                left_first[i + 1] += 1
-                below_first[k + 1] += 1
+                below_count[k] += 1
                 flag[k] = i
                 k = parent[k]
-    left_first = np.cumsum(left_first)
-    below_first = np.cumsum(below_first)
-    total = left_first[size]
+    tail, filled = 0, 0
+    for k in range(1, size + 1):
+        filled += below_count[size - k]
+        dense = filled >= DENSE * (k * (k - 1) // 2)
+        if dense and k >= LEAST_TAIL and k % STEP == 0:
+            tail = k
+    split = size - tail
+    below_count[split:] = 0
+    below_first = np.zeros(size + 1, np.int64)
+    below_first[1:] = np.cumsum(below_count)
+    left_first = np.zeros(size + 1, np.int64)
+    total = below_first[size]
     below, left = np.empty(total, np.int64), np.empty(total, np.int64)
     left_entry = np.empty(total, np.int64)
     fill = below_first.copy()
     flag[:] = -1
+    end = 0
     for i in range(size):
         flag[i] = i
-        end = left_first[i]
         for t in range(across[i], across[i + 1]):
             k = column_of[t]
             while flag[k] != i:
-                left[end] = k
-                end += 1
+                if k < split:
+                    left[end] = k
+                    end += 1
                 flag[k] = i
                 k = parent[k]
+        left_first[i + 1] = end
         left[left_first[i] : end] = np.sort(left[left_first[i] : end])
         for t in range(left_first[i], end):
             k = left[t]
@@ -73,9 +96,13 @@ def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
     where = np.empty(size, np.int64)
     slot = np.full(total, zero)
     pair_first = np.zeros(total + 1, np.int64)
-    for j in range(size):
+    tail_first = np.empty(split, np.int64)
+    for j in range(split):
+        tail_first[j] = below_first[j + 1]
         for e in range(below_first[j], below_first[j + 1]):
             where[below[e]] = e
+            if below[e] >= split:
+                tail_first[j] = min(tail_first[j], e)
         for e in range(starts[j], starts[j + 1]):
             slot[where[rows[e]]] = places[e]
         for t in range(left_first[j], left_first[j + 1]):
@@ -86,7 +113,7 @@ def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
     pair_Y = np.empty(pair_first[total], np.int64)
     pair_L = np.empty(pair_first[total], np.int64)
     fill = pair_first.copy()
-    for j in range(size):
+    for j in range(split):
         for e in range(below_first[j], below_first[j + 1]):
             where[below[e]] = e
         for t in range(left_first[j], left_first[j + 1]):
@@ -106,11 +133,15 @@ def eliminate(size: int, starts: Any, rows: Any, places: Any, zero: int) -> Any:
         pair_Y,
         pair_L,
         pair_first,
+        tail_first,
+        tail,
     )
 
 
 @compiled
-def firm_pivots(order: Any, starts: Any, neighbours: Any, solid: Any) -> Any:
+def firm_pivots(
+    order: Any, starts: Any, neighbours: Any, solid: Any, sources: int = SOURCES
+) -> Any:
     """Which pivots are other than zero before anything is added to them, in order.
 
     Parameters
@@ -129,7 +160,9 @@ def firm_pivots(order: Any, starts: Any, neighbours: Any, solid: Any) -> Any:
 
 
 @compiled
-def postpone(order: Any, starts: Any, neighbours: Any, late: Any) -> Any:
+def postpone(
+    order: Any, starts: Any, neighbours: Any, late: Any, sources: int = SOURCES
+) -> Any:
     """The order, but that some unknowns wait until a neighbour of theirs is eliminated.
 
     Parameters

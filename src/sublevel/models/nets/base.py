@@ -183,7 +183,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         )
         return covariates, outcomes
 
-    def _validated(self, method: str, X: Table, **options: Any) -> Any:
+    def _validated(self, method: str, X: Table, **options: object) -> Any:
         try:
             return validate_data(self, X, dtype=np.float64, **options, **self._shapes())
         except ValueError as error:

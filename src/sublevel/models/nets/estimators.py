@@ -18,6 +18,8 @@ from .base import NetworkEstimator, Targets, labels, numbers, row_of
 from .weights import spread
 
 if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
     from .plans import Plan
     from .training import Fitted
 
@@ -80,7 +82,7 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         del targets
         return squared_plan()
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
@@ -206,7 +208,7 @@ class GaussianNetworkRegressor(RegressorMixin, NetworkEstimator):  # type: ignor
                 f"{self.training!r}."
             )
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import cvxpy as cp
 import highspy
@@ -25,6 +25,9 @@ from ...conic.program import Indices
 from ...errors import InvalidParameter, SolverFailed
 
 Oracle = Callable[[Array], Array]
+
+#: One number, or an array of them.
+Place = TypeVar("Place", int, Indices)
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,11 @@ class GridPathOracle:
         rows = as_matrix("GridPathOracle", "costs", costs, shape)
         return self._walk(self._go_east(rows))
 
-    def east(self, row: int | Indices, column: int | Indices) -> Any:
+    def east(self, row: Place, column: Place) -> Place:
         """Number of the edge that leaves a node eastwards."""
         return row * (2 * self.side - 1) + column
 
-    def south(self, row: int | Indices, column: int | Indices) -> Any:
+    def south(self, row: Place, column: Place) -> Place:
         """Number of the edge that leaves a node southwards."""
         return self.east(row, column) + self.side - 1
 

@@ -16,6 +16,8 @@ from .base import NetworkEstimator, Targets, numbers
 from .oracles import Oracle, ask
 
 if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
     from .plans import Plan
     from .training import Fitted
 
@@ -145,7 +147,7 @@ class SPOPlusRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     def _shapes(self) -> dict[str, bool]:
         return {"allow_nd": True}
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

@@ -7,7 +7,7 @@ from .background import Background
 from .decision import Decision
 from .decisions import Decisions
 from .layout import Layout
-from .named import Named, named
+from .named import ModelLeaf, Named, named
 from .promise import Promise, in_short
 from .reacting import Rule
 
@@ -19,6 +19,7 @@ __all__ = [
     "DecisionArrays",
     "Decisions",
     "Layout",
+    "ModelLeaf",
     "Named",
     "Promise",
     "Rule",

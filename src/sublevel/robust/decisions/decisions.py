@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from ...checks import Array, briefly, is_number
 from ...errors import InvalidParameter
 from ...tables import html_table
-from ..judge.ruler import is_decided
+from ..judge.statuses import is_decided
 from ..model.reaction import Reaction
 from .arrays import DecisionArrays
 from .audit import Audit
@@ -135,7 +136,8 @@ class Decisions:
     def __getitem__(self, i: int) -> Decision:
         if not is_number(i) or i != int(i):
             raise InvalidParameter(
-                f"Decisions[context] must be a whole number, got {briefly(i)}."
+                f"Decisions[context] must be a whole number, got {briefly(i)}. Several "
+                "are rows of to_pandas(), or what decide() says of fewer contexts."
             )
         if not -len(self) <= i < len(self):
             raise IndexError(f"context {i} of {len(self)} decisions")
@@ -183,11 +185,13 @@ class Decisions:
         rule of each context.
         """
         if isinstance(variable, Rule):
-            return [
-                variable.reaction(lambda part, i=i: self.value(part)[i])
-                for i in range(len(self))
-            ]
+            rows = range(len(self))
+            return [variable.reaction(partial(self._value_at, i)) for i in rows]
         return look_up(self.variables, variable, "variable", "decisions")
+
+    def _value_at(self, context: int, variable: cp.Variable) -> Array:
+        every: Array = self.value(variable)
+        return np.asarray(every[context])
 
     def worst_case(self, parameter: str | cp.Parameter) -> Array:
         """The outcome worst for the objective, or for the tightest constraint."""

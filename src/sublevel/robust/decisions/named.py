@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+
+@runtime_checkable
+class ModelLeaf(Protocol):
+    """A variable or a parameter of CVXPY's."""
+
+    id: int
+
+    def name(self) -> str: ...
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from ...checks import Array, briefly, is_number
 from ...errors import InvalidParameter
 from ..judge.tape import shaped
-from .named import Named
+from .named import ModelLeaf, Named
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -40,7 +40,7 @@ def by_name(parts: Mapping[Named, Array]) -> dict[str, Any]:
     return named
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """What strict JSON can hold, with None for what is no finite number."""
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
@@ -77,7 +77,7 @@ def look_up(
     what : what it is, in words: "variable" or "uncertain parameter"
     owner : who was asked: "decision" or "decisions"
     """
-    if not isinstance(wanted, str) and not hasattr(wanted, "id"):
+    if not isinstance(wanted, str) and not isinstance(wanted, ModelLeaf):
         raise InvalidParameter(
             f"The {owner} must be asked for a {what} by its name or object, got "
             f"{briefly(wanted)}."

@@ -9,12 +9,13 @@ import numpy as np
 
 from ...checks import Array
 from ...loss_set.batch import Batch
-from ...sets import UncertaintySet
+from ...sets import LabelSet, UncertaintySet
+from ...sets.label_set import names_of, one_hot
 from ..contexts import ContextSets, GivenSets
 from ..decisions import DecisionArrays, Decisions, in_short
 from ..evaluating import realised
-from ..judge.ruler import is_decided
 from ..judge.set_oracles import FixedOracle
+from ..judge.statuses import is_decided
 from ..judge.written_rows import Held
 from ..keys import UncertainKey
 from .decision_explanation import TIGHT, ConstraintRoom, DecisionExplanation
@@ -112,7 +113,7 @@ class PolicyBackground:
         for number, part in enumerate(prepared.ruler.uncertain):
             extremes = part.worst(held)
             value, size = extremes.value[0], extremes.size[0]
-            tight = bool(np.any(value >= -TIGHT * np.maximum(size, 1e-300)))
+            tight = bool(np.any(value >= -TIGHT * size))
             room = -float(value.max()) + 0.0
             rooms.append(ConstraintRoom(number, part.text, room, tight))
         return tuple(rooms)
@@ -132,13 +133,14 @@ class PolicyBackground:
             outcomes.append(
                 WorstOutcome(
                     key.name,
-                    tuple(head for part in key.parts for head in part.heads()),
+                    _entries(key, _region(key, batch)),
                     point,
                     arrays.outcomes[number][0],
                     lower,
                     upper,
                     budget,
                     self._beyond(budget),
+                    _labels(_region(key, batch), arrays.outcomes[number][0]),
                 )
             )
         return tuple(outcomes)
@@ -185,6 +187,26 @@ class PolicyBackground:
 
 def _region(key: UncertainKey, batch: Batch | None) -> Any:
     return key.source if batch is None else batch[0]
+
+
+def _entries(key: UncertainKey, region: Any) -> tuple[str, ...]:
+    """A name for each entry of an outcome; of labels, that of its class."""
+    if isinstance(region, LabelSet):
+        names = (str(name) for block in region.classes for name in block)
+        return tuple(f"{key.name}[{name}]" for name in names)
+    return tuple(head for part in key.parts for head in part.heads())
+
+
+def _labels(region: Any, worst: Array) -> tuple[str, str] | None:
+    """The worst labels and the likeliest, by the names of their classes."""
+    if not isinstance(region, LabelSet) or not np.isfinite(worst).all():
+        return None
+    likeliest = one_hot(
+        np.array([[cost.argmin() for cost in region.costs]]),
+        [len(cost) for cost in region.costs],
+    )
+    first, second = names_of(region.classes, np.vstack([worst, likeliest]))
+    return ", ".join(map(str, first)), ", ".join(map(str, second))
 
 
 def _ends(key: UncertainKey, batch: Batch | None) -> tuple[Array, Array]:

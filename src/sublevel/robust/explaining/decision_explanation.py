@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Relative room below which a constraint counts as one that holds the decision back.
 TIGHT = 1e-5
+#: Relative gain that is no more than what two solves differ by.
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class DecisionExplanation:
         at = inner[-1]
         gain = self.sense * (self.objective - self.objectives[at])
         share = self.shares[at]
-        if gain <= 1e-9 * max(abs(self.objective), abs(self.objectives[at])):
+        if gain <= NOTHING * max(abs(self.objective), abs(self.objectives[at])):
             return [
                 f"A budget {1 - share:.0%} smaller would buy nothing here: what holds "
                 "the decision back is not the uncertainty."

@@ -105,8 +105,9 @@ class PolicyExplanation:
             return f"With {step.name} nothing can be promised: there are too few data."
         gain = self.sense * (self.looked.present.certified - step.certified)
         verb = "buys" if gain >= 0 else "costs"
-        more = self.looked.present.decided - step.decided
-        decided = f", with {step.decided:.0%} decided" if abs(more) > 1e-12 else ""
+        # Shares of the same contexts: they differ by one of them, or not at all.
+        differs = step.decided != self.looked.present.decided
+        decided = f", with {step.decided:.0%} decided" if differs else ""
         return (
             f"With {step.name} the budget is {step.budget:.4g}, which {verb} "
             f"{abs(gain):.4g} of the worst case on average{decided}."

@@ -24,6 +24,7 @@ class WorstOutcome:
     budget : of the set; nan where it is a value
     beyond : share of the calibration's outcomes that were further from their
         predictions, by the loss, than this set allows; nan where that is not known
+    labels : the worst labels and the likeliest, in words; None of numbers
     """
 
     name: str
@@ -34,6 +35,7 @@ class WorstOutcome:
     upper: Array
     budget: float
     beyond: float
+    labels: tuple[str, str] | None = None
 
     @property
     def moved(self) -> Array:
@@ -49,10 +51,24 @@ class WorstOutcome:
         """In words: what moves, and how unusual that is."""
         if not np.isfinite(self.worst).all():
             return ()
+        if self.labels is not None:
+            return self._of_labels(*self.labels)
         if np.isnan(self.predicted).any():
             return (f"The worst {self.name} is {self._listed(most)}.",)
         worst = f"The worst {self.name} is {self._against(most)}."
         return (worst, *self._unusual())
+
+    def _of_labels(self, worst: str, likeliest: str) -> tuple[str, ...]:
+        beside = f"{worst}, where {likeliest} is likeliest"
+        which = f"the likeliest, {worst}" if worst == likeliest else beside
+        sentence = f"The worst {self.name} is {which}."
+        if np.isnan(self.beyond):
+            return (sentence,)
+        return (
+            sentence,
+            f"{self.beyond:.0%} of the outcomes in the calibration were less likely "
+            "than sets of this budget allow.",
+        )
 
     def _unusual(self) -> tuple[str, ...]:
         if np.isnan(self.beyond):

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...predictions import is_frame, is_sparse
+from ...predictions import Table, is_frame, is_sparse
 from .packing import Packer, Unpacker, require
 
 #: Arrays that are written as they are: flags, numbers, words, times.
 _PLAIN = "biufUmM"
 
 
-def contexts_to(X: Any, packer: Packer) -> Any:
+def contexts_to(X: Table, packer: Packer) -> Any:
     """A description of the rows; None if they hold what a file cannot."""
     if is_sparse(X):
         return {"sparse": packer.sparse(X)}
@@ -83,7 +83,7 @@ def _column_from(about: Any, reader: Unpacker) -> Any:
     return column.astype(kind) if kind in ("object", "str", "string") else column
 
 
-def _words(values: Any) -> Any:
+def _words(values: object) -> Any:
     """Words, numbers or flags as an array; None for anything else."""
     array = np.asarray(values)
     if array.dtype.kind in _PLAIN:

@@ -11,10 +11,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices
-from ...conic.sparse_table import SparseTable
+from ...conic.sparse_table import SparseTable, Table
 from ...deferred import sp
 from .policy_file import Arrays
 
@@ -50,13 +51,13 @@ class Packer:
 
     arrays: Arrays = field(default_factory=dict)
 
-    def array(self, values: Any) -> str:
+    def array(self, values: npt.ArrayLike) -> str:
         """Keep an array; its name."""
         name = f"a{len(self.arrays)}"
         self.arrays[name] = np.array(values, order="C")
         return name
 
-    def sparse(self, matrix: Any) -> list[Any]:
+    def sparse(self, matrix: Table) -> list[Any]:
         """Keep a sparse matrix; its shape and the names of its arrays."""
         table = sp.csr_array(matrix, dtype=float)
         parts = (table.data, table.indices, table.indptr)

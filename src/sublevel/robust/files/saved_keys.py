@@ -76,7 +76,7 @@ def key_to(
         raise InvalidParameter(
             "Policy.save() cannot write a function, and with this guarantee the budget "
             "of each context is one of its covariates. Calibrate with 'marginal' or "
-            "'pac'."
+            "'pac', or save one policy for each group."
         )
     certificate = None if void else key.certificate
     unit = source.unit if isinstance(source, AtLevel) else 1.0

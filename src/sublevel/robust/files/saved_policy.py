@@ -199,13 +199,14 @@ def load_policy(path: FilePath, models: Mapping[str, Any] | None = None) -> Save
         contents = from_layout(about, arrays)
     except Exception as error:
         raise refused(path, f"something in it cannot be ({error!r})") from error
+    keys = [UncertainKey(k.parts, k.nonneg, _source(k, None)) for k in contents.keys]
+    names = [key.name for key in keys]
     if not (models is None or isinstance(models, Mapping)):
         raise InvalidParameter(
             "load_policy(models=...) must be a dict from names of uncertain parameters "
-            f"to models, got {type(models).__name__}."
+            f"to models, got {type(models).__name__}. Say models="
+            f"{{{names[0]!r}: ...}}."
         )
-    keys = [UncertainKey(k.parts, k.nonneg, _source(k, None)) for k in contents.keys]
-    names = [key.name for key in keys]
     given = dict(models or {})
     unknown = set(given) - set(names)
     if unknown:
@@ -220,7 +221,7 @@ def load_policy(path: FilePath, models: Mapping[str, Any] | None = None) -> Save
     return SavedPolicy(contents, named)
 
 
-def _source(saved: SavedKey, model: Any) -> Any:
+def _source(saved: SavedKey, model: object) -> Any:
     """What gives the sets of a key: a set value, a LossSet, or losses and a model."""
     if saved.losses is None:
         return saved.region

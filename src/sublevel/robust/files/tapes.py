@@ -65,7 +65,7 @@ def tape_from(about: list[Any], reader: Unpacker, sizes: Sizes) -> Tape:
 # -- what a step has of its own -------------------------------------------------------
 
 
-def _item_to(item: Any, packer: Packer) -> Any:
+def _item_to(item: object, packer: Packer) -> Any:
     if item is None or isinstance(item, bool | int | float):
         return item
     if isinstance(item, np.integer | np.floating):
@@ -93,7 +93,7 @@ def _item_from(item: Any, reader: Unpacker) -> Any:
 Items = tuple[Any, ...]
 
 
-def _is_part(start: Any, shape: Shape, end: int) -> bool:
+def _is_part(start: object, shape: Shape, end: int) -> bool:
     return isinstance(start, int) and 0 <= start <= end - prod(shape)
 
 
@@ -141,7 +141,7 @@ def _with_number(args: Sequence[Shape], shape: Shape, items: Items) -> bool:
     return list(args) == [shape] and len(items) == 1 and _is_number(items[0])
 
 
-def _is_number(item: Any) -> bool:
+def _is_number(item: object) -> bool:
     return isinstance(item, int | float) and isfinite(item)
 
 

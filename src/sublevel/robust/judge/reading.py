@@ -14,12 +14,14 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from cvxpy.atoms.affine.affine_atom import AffAtom
 from cvxpy.atoms.atom import Atom
 from cvxpy.expressions.leaf import Leaf
 
 from ...checks import Array
+from ..model.dense import as_dense
 from .tape import Leaves, Step, Tape
 
 #: Points at which a tape is compared with CVXPY, and how close it must be.
@@ -125,8 +127,7 @@ class Frame:
                 _assign(leaf, part.reshape(leaf.shape, order="F"))
             with np.errstate(all="ignore"):
                 value = expression.value
-            dense = value.toarray() if sp.issparse(value) else value
-            return np.asarray(dense, dtype=float)
+            return np.asarray(as_dense(value), dtype=float)
         finally:
             for leaf, value in before:
                 _assign(leaf, value)
@@ -205,7 +206,7 @@ class _Whole:
             for leaf, value in zip(self.leaves, values, strict=True):
                 _assign(leaf, value)
             value = self.expression.value
-            return np.asarray(value.toarray() if sp.issparse(value) else value)
+            return as_dense(value)
         finally:
             for leaf, value in before:
                 _assign(leaf, value)
@@ -247,14 +248,14 @@ class _Reader:
                 return Step("outcome", (), shape, self.frame.outcomes[node.id])
             return Step("ordinary", (), shape, (self.frame.ordinary[node.id],))
         if not node.variables() and not node.parameters():
-            return Step("constant", (), shape, (_dense(node.value).astype(float),))
+            return Step("constant", (), shape, (as_dense(node.value).astype(float),))
         if not isinstance(node, Atom):
             leaves = [*node.variables(), *node.parameters()]
             numbers = tuple(self.add(leaf) for leaf in leaves)
             return Step("atom", numbers, shape, (_Whole(node, leaves),))
         return self._atom(node, shape)
 
-    def _atom(self, node: Any, shape: tuple[int, ...]) -> Step:
+    def _atom(self, node: cp.Expression, shape: tuple[int, ...]) -> Step:
         kind = type(node).__name__
         if kind in _PICKING:
             return self._gathering(node, shape)
@@ -275,17 +276,17 @@ class _Reader:
         args = tuple(self.add(arg) for arg in node.args)
         return Step("atom", args, shape, (node,))
 
-    def _gathering(self, node: Any, shape: tuple[int, ...]) -> Step:
+    def _gathering(self, node: cp.Expression, shape: tuple[int, ...]) -> Step:
         """Numbers of the entries, found by sending them through the atom."""
         start, numbered = 0, []
         for arg in node.args:
             count = np.arange(start, start + arg.size, dtype=float)
             numbered.append(count.reshape(arg.shape, order="F"))
             start += arg.size
-        picked = np.ravel(_dense(node.numeric(numbered)), order="F").astype(int)
+        picked = np.ravel(as_dense(node.numeric(numbered)), order="F").astype(int)
         return Step("gather", tuple(self.add(a) for a in node.args), shape, (picked,))
 
-    def _product(self, node: Any, shape: tuple[int, ...]) -> Step:
+    def _product(self, node: cp.Expression, shape: tuple[int, ...]) -> Step:
         one, other = node.args
         matrix = one.value if _is_number(one) else None
         if matrix is not None and one.ndim == 2 and other.ndim >= 1:
@@ -293,17 +294,17 @@ class _Reader:
             return Step("left", (self.add(other),), shape, (kept,))
         return Step("product", (self.add(one), self.add(other)), shape)
 
-    def _linear(self, node: Any, shape: tuple[int, ...]) -> Step | None:
+    def _linear(self, node: cp.Expression, shape: tuple[int, ...]) -> Step | None:
         """An affine atom of one argument that varies, as a matrix."""
         moving = [arg for arg in node.args if not _is_number(arg)]
         if len(moving) != 1 or moving[0].size > MOST_PROBED:
             return None
         arg = moving[0]
-        fixed = {id(a): _dense(a.value) for a in node.args if a is not arg}
+        fixed = {id(a): as_dense(a.value) for a in node.args if a is not arg}
 
         def at(values: Array) -> Array:
             given = [values if a is arg else fixed[id(a)] for a in node.args]
-            return np.ravel(_dense(node.numeric(given)), order="F")
+            return np.ravel(as_dense(node.numeric(given)), order="F")
 
         constant = at(np.zeros(arg.shape))
         if constant.any():
@@ -340,7 +341,7 @@ _PLAIN = {
 }
 
 
-def _power(node: Any) -> tuple[str, tuple[Any, ...]] | None:
+def _power(node: cp.Expression) -> tuple[str, tuple[Any, ...]] | None:
     exponent = node.p.value
     return None if exponent is None else ("power", (float(np.asarray(exponent)),))
 
@@ -349,16 +350,16 @@ def _by_axis(name: str) -> Callable[[Any], tuple[str, tuple[Any, ...]]]:
     return lambda node: (name, (node.axis,))
 
 
-def _pnorm(node: Any) -> tuple[str, tuple[Any, ...]]:
+def _pnorm(node: cp.Expression) -> tuple[str, tuple[Any, ...]]:
     return "pnorm", (node.axis, float(node.p))
 
 
-def _huber(node: Any) -> tuple[str, tuple[Any, ...]] | None:
+def _huber(node: cp.Expression) -> tuple[str, tuple[Any, ...]] | None:
     knee = node.M.value
     return None if knee is None else ("huber", (float(np.asarray(knee)),))
 
 
-def _geo_mean(node: Any) -> tuple[str, tuple[Any, ...]]:
+def _geo_mean(node: cp.Expression) -> tuple[str, tuple[Any, ...]]:
     return "geo_mean", (np.array([float(w) for w in node.w]),)
 
 
@@ -388,18 +389,14 @@ def _is_number(node: cp.Expression) -> bool:
     return not node.variables() and not node.parameters()
 
 
-def _dense(value: Any) -> Array:
-    return np.asarray(value.toarray() if sp.issparse(value) else value)
-
-
-def _assign(leaf: Leaf, value: Any) -> None:
+def _assign(leaf: Leaf, value: npt.ArrayLike) -> None:
     """Give a leaf a value, whatever its declared signs."""
     leaf.save_value(value)
 
 
 def _projected(leaf: Leaf, value: Array) -> Array:
     """The value, of the structure the leaf declares."""
-    return _dense(leaf.project(value)).astype(float)
+    return as_dense(leaf.project(value)).astype(float)
 
 
 def _end(starts: Mapping[int, int], leaves: Mapping[int, Leaf]) -> int:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 from cvxpy.atoms.affine.add_expr import AddExpression
 from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
 from cvxpy.atoms.affine.hstack import Hstack
@@ -19,6 +16,8 @@ from cvxpy.atoms.axis_atom import AxisAtom
 from cvxpy.atoms.quad_form import QuadForm
 from cvxpy.expressions.leaf import Leaf
 
+from .dense import as_dense
+
 #: Most numbers of a constant that are written out.
 MOST_NUMBERS = 6
 #: The exponents that have names of their own.
@@ -28,7 +27,7 @@ LOOSE = (AddExpression, NegExpression)
 OPERATORS = (*LOOSE, MulExpression, multiply, DivExpression)
 
 
-def as_python(node: Any) -> str:
+def as_python(node: cp.Expression) -> str:
     """The expression in the words of `cvxpy as cp`; constants that are long as `...`.
 
     Examples
@@ -61,8 +60,8 @@ def as_python(node: Any) -> str:
     return _atom(node)
 
 
-def _number(value: Any) -> str:
-    numbers = value.toarray() if sp.issparse(value) else np.asarray(value)
+def _number(value: object) -> str:
+    numbers = as_dense(value)
     if numbers.size == 1:
         return f"{numbers.item():.6g}"
     if numbers.size > MOST_NUMBERS:
@@ -70,13 +69,13 @@ def _number(value: Any) -> str:
     return f"np.array({np.array2string(numbers, separator=', ')})".replace("\n", "")
 
 
-def _held(node: Any, kinds: tuple[type, ...]) -> str:
+def _held(node: cp.Expression, kinds: tuple[type, ...]) -> str:
     """An operand, in brackets where it would fall apart without them."""
     text = as_python(node)
     return f"({text})" if isinstance(node, kinds) else text
 
 
-def _operation(node: Any) -> str:
+def _operation(node: cp.Expression) -> str:
     if isinstance(node, AddExpression):
         return _sum([as_python(part) for part in node.args])
     if isinstance(node, NegExpression):
@@ -100,7 +99,7 @@ def _sum(parts: list[str]) -> str:
     return text
 
 
-def _atom(node: Any) -> str:
+def _atom(node: cp.Expression) -> str:
     first, *others = [as_python(argument) for argument in node.args]
     if isinstance(node, cp.Pnorm):
         order = "" if node.p == 2 else f", {float(node.p):g}"
@@ -129,7 +128,7 @@ def _atom(node: Any) -> str:
     return _over(node, name, ", ".join([first, *others]))
 
 
-def _over(node: Any, name: str, arguments: str) -> str:
+def _over(node: cp.Expression, name: str, arguments: str) -> str:
     """A call, with the axis that it goes along, if it does."""
     along = isinstance(node, AxisAtom) and node.axis is not None
     return f"cp.{name}({arguments}{f', axis={node.axis}' if along else ''})"

@@ -10,10 +10,9 @@ what is given away is that nature cannot make all of them tight at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import cvxpy as cp
 from cvxpy.atoms.affine.affine_atom import AffAtom
@@ -100,7 +99,7 @@ class _Walk:
         self.swaps: list[tuple[cp.Expression, cp.Expression]] = []
         self._names = (name for name in _names() if name not in taken)
 
-    def through(self, node: Any, sense: int) -> Any:
+    def through(self, node: cp.Expression, sense: int) -> cp.Expression:
         """The expression, with variables for what is curved in the outcome."""
         if not uncertain_in(node) or Nature(node).is_affine:
             return node
@@ -113,7 +112,7 @@ class _Walk:
         self.swaps.append((node, stand_in))
         return stand_in
 
-    def _curved(self, node: Any, sense: int) -> cp.Expression:
+    def _curved(self, node: cp.Expression, sense: int) -> cp.Expression:
         if sense == 0:
             raise _Lost
         if _is_of_numbers(node):
@@ -137,17 +136,17 @@ class _Walk:
         return variable
 
 
-def _is_of_numbers(node: Any) -> bool:
+def _is_of_numbers(node: cp.Expression) -> bool:
     """Whether each entry is a function of one entry of the arguments."""
     single = node.size == 1 and all(argument.size == 1 for argument in node.args)
     return single or isinstance(node, Elementwise)
 
 
-def _slope(node: Any, i: int) -> int:
+def _slope(node: cp.Expression, i: int) -> int:
     return 1 if node.is_incr(i) else -1 if node.is_decr(i) else 0
 
 
-def _names() -> Any:
+def _names() -> Iterator[str]:
     yield "t"
     for number in count(1):
         yield f"t{number}"

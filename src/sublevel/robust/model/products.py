@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ...checks import Array
 from ...conic.substitution import substituted
 from ...errors import InvalidParameter
+from .dense import as_dense
 from .uncertain import Uncertain, Written, uncertain_in
 
 
@@ -50,8 +50,7 @@ def present_value(parameter: cp.Parameter) -> Array:
             f"The parameter {parameter.name()!r} must have a value before a decision "
             "can be made."
         )
-    value = parameter.value
-    return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float)
+    return np.asarray(as_dense(parameter.value), dtype=float)
 
 
 def stamp(parameters: Sequence[cp.Parameter]) -> tuple[bytes, ...]:

@@ -8,11 +8,10 @@ the way that shows it; the values are the same.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 from cvxpy.atoms.affine.binary_operators import MulExpression
 from cvxpy.atoms.affine.conj import conj
 from cvxpy.atoms.affine.conv import conv, convolve
@@ -20,6 +19,7 @@ from cvxpy.atoms.affine.real import real
 from cvxpy.atoms.affine.wraps import nonneg_wrap, nonpos_wrap
 from cvxpy.atoms.quad_form import QuadForm
 
+from .dense import as_dense
 from .running_sums import as_product
 from .uncertain import uncertain_in
 from .variable_bounds import declared_sign
@@ -46,7 +46,9 @@ def spelled_out(written: Node) -> Node:
     return written if spelled is None else spelled
 
 
-def _spelled(written: Any) -> Any:
+def _spelled(
+    written: cp.Expression | cp.Constraint,
+) -> cp.Expression | cp.Constraint | None:
     """The same in plainer words, or None."""
     if isinstance(written, cp.Variable):
         return _signed(written)
@@ -78,7 +80,7 @@ def _signed(variable: cp.Variable) -> cp.Expression | None:
     return None
 
 
-def _square(written: Any) -> cp.Expression | None:
+def _square(written: cp.Expression | cp.Constraint) -> cp.Expression | None:
     """(y' P) y as a sum of squares, where y is an outcome and P has a sign."""
     if not isinstance(written, MulExpression) or written.shape != ():
         return None
@@ -95,7 +97,7 @@ def _square(written: Any) -> cp.Expression | None:
     return _sum_of_squares(matrix, right)
 
 
-def _quadratic(written: Any) -> cp.Expression | None:
+def _quadratic(written: cp.Expression | cp.Constraint) -> cp.Expression | None:
     """A quadratic form as a sum of squares, where its matrix is a number of a sign."""
     if not isinstance(written, QuadForm):
         return None
@@ -105,10 +107,12 @@ def _quadratic(written: Any) -> cp.Expression | None:
     return _sum_of_squares(matrix, inner)
 
 
-def _sum_of_squares(matrix: Any, inner: cp.Expression) -> cp.Expression | None:
+def _sum_of_squares(
+    matrix: cp.Expression, inner: cp.Expression
+) -> cp.Expression | None:
     """The quadratic form of P, by the square root of P, or of minus P."""
-    number = matrix.value.toarray() if sp.issparse(matrix.value) else matrix.value
-    values, axes = np.linalg.eigh(np.asarray(number, dtype=float))
+    number = as_dense(matrix.value).astype(float)
+    values, axes = np.linalg.eigh(number)
     values[np.abs(values) <= ROUNDING * np.abs(values).max()] = 0.0
     for sign in (1.0, -1.0):
         if (sign * values >= 0).all():

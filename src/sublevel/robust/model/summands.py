@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, product
 from math import comb, prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import cvxpy as cp
 import numpy as np
@@ -31,8 +31,18 @@ from cvxpy.expressions.leaf import Leaf
 
 from ...checks import Array
 from ...conic.program import Indices
+from .dense import as_dense
 from .nature import Nature
 from .uncertain import uncertain_in
+
+#: What a part is multiplied by: a number, or a scalar expression without the outcome.
+Weight: TypeAlias = "float | cp.Expression"
+
+#: What an entry adds up; None where it cannot be taken apart.
+Parts: TypeAlias = "list[Summand] | None"
+
+#: An argument, one of its entries, and what that is multiplied by.
+Routed: TypeAlias = "tuple[cp.Expression, int, float]"
 
 #: Most pieces that one part is written as.
 MOST_PIECES = 4096
@@ -45,7 +55,7 @@ class Summand(NamedTuple):
     expression, which is linear in the outcome unless `bent`.
     """
 
-    weight: Any
+    weight: Weight
     body: cp.Expression
     bent: bool
 
@@ -63,9 +73,7 @@ class Summands:
         self._linear: dict[int, tuple[cp.Expression, bool]] = {}
         self._routes: dict[int, tuple[cp.Expression, Any]] = {}
 
-    def of(
-        self, node: cp.Expression, i: int = 0, weight: Any = 1.0
-    ) -> list[Summand] | None:
+    def of(self, node: cp.Expression, i: int = 0, weight: Weight = 1.0) -> Parts:
         """What entry i, column by column, of weight * node adds up; None where some
         part of it has no entries that could be told apart.
         """
@@ -109,15 +117,13 @@ class Summands:
             self._linear[id(node)] = node, plain
         return self._linear[id(node)][1]
 
-    def _bent(
-        self, weight: Any, bodies: list[cp.Expression | None]
-    ) -> list[Summand] | None:
+    def _bent(self, weight: Weight, bodies: list[cp.Expression | None]) -> Parts:
         given = [body for body in bodies if body is not None]
         if len(given) < len(bodies):
             return None
         return [Summand(weight, body, not self.is_linear(body)) for body in given]
 
-    def _squares(self, node: Any, i: int, weight: Any) -> list[Summand] | None:
+    def _squares(self, node: cp.Expression, i: int, weight: Weight) -> Parts:
         inner, below = node.args
         parts = [self.entry(inner, k) for k in _reduced(node, i)]
         number = _number(below)
@@ -128,7 +134,7 @@ class Summands:
 
     # -- sums and products ---------------------------------------------------------
 
-    def _affine(self, node: Any, i: int, weight: Any) -> list[Summand] | None:
+    def _affine(self, node: cp.Expression, i: int, weight: Weight) -> Parts:
         if isinstance(node, NegExpression):
             return self.of(node.args[0], i, _times(-1.0, weight))
         if isinstance(node, cp.multiply | DivExpression):
@@ -143,7 +149,7 @@ class Summands:
             total += parts
         return total
 
-    def _scaled(self, node: Any, i: int, weight: Any) -> list[Summand] | None:
+    def _scaled(self, node: cp.Expression, i: int, weight: Weight) -> Parts:
         one, other = node.args
         at = [_broadcast(arg, node.shape)[i] for arg in (one, other)]
         if not uncertain_in(other):
@@ -155,7 +161,7 @@ class Summands:
             return None
         return self.of(other, at[1], _times(flat_entry(one, at[0]), weight))
 
-    def _product(self, node: Any, i: int, weight: Any) -> list[Summand] | None:
+    def _product(self, node: cp.Expression, i: int, weight: Weight) -> Parts:
         one, other = node.args
         if (uncertain_in(one) and uncertain_in(other)) or max(one.ndim, other.ndim) > 2:
             return None
@@ -177,7 +183,7 @@ class Summands:
             parts += more
         return parts
 
-    def _route(self, node: Any, i: int) -> Iterator[tuple[cp.Expression, int, float]]:
+    def _route(self, node: cp.Expression, i: int) -> Iterator[Routed]:
         """Which entries of its arguments an entry of an affine atom adds up."""
         if id(node) not in self._routes:
             self._routes[id(node)] = node, _matrix(node)
@@ -191,7 +197,7 @@ class Summands:
 
     # -- maxima ----------------------------------------------------------------------
 
-    def _curved(self, node: Any, i: int) -> cp.Expression | None:
+    def _curved(self, node: cp.Expression, i: int) -> cp.Expression | None:
         """One entry of an atom that bends, as a scalar atom of entries."""
         if isinstance(node, Elementwise):
             at = [_broadcast(arg, node.shape)[i] for arg in node.args]
@@ -232,13 +238,15 @@ class Summands:
         return None
 
     def _each(
-        self, args: list[cp.Expression], weight: Any
+        self, args: list[cp.Expression], weight: Weight
     ) -> list[list[Summand]] | None:
         each = [self.of(arg, 0, weight) for arg in args]
         given = [parts for parts in each if parts is not None]
         return given if len(given) == len(each) else None
 
-    def _largest(self, body: Any, weight: Any) -> list[list[Summand]] | None:
+    def _largest(
+        self, body: cp.Expression, weight: Weight
+    ) -> list[list[Summand]] | None:
         """Every way to choose the k largest, the last one in part if k is not whole."""
         inner, k = body.args[0], float(body.k)
         n, whole = inner.size, int(k)
@@ -313,7 +321,7 @@ def _broadcast(node: cp.Expression, shape: tuple[int, ...]) -> list[int]:
     return [int(k) for k in np.ravel(wide, order="F")]
 
 
-def _reduced(node: Any, i: int) -> list[int]:
+def _reduced(node: cp.Expression, i: int) -> list[int]:
     """Which entries of its argument a reduction sees for entry i of its result."""
     numbers = _numbered(node.args[0])
     axis = node.axis if isinstance(node, AxisAtom) else None
@@ -327,7 +335,7 @@ def _reduced(node: Any, i: int) -> list[int]:
     return [int(k) for k in flat[i]]
 
 
-def _matrix(node: Any) -> sp.csr_array:
+def _matrix(node: cp.Expression) -> sp.csr_array:
     """An affine atom as a sparse matrix over the entries of all its arguments."""
     args = node.args
     if isinstance(node, AddExpression):
@@ -338,7 +346,7 @@ def _matrix(node: Any) -> sp.csr_array:
         for arg in args:
             numbers.append(start + _numbered(arg).astype(float))
             start += arg.size
-        picked = np.ravel(_dense(node.numeric(numbers)), order="F").astype(int)
+        picked = np.ravel(as_dense(node.numeric(numbers)), order="F").astype(int)
         return _picking(picked.tolist(), start)
     return sp.csr_array(sp.hstack([_probed(node, arg) for arg in args]))
 
@@ -348,12 +356,12 @@ def _picking(picked: list[int], size: int) -> sp.csr_array:
     return sp.csr_array((ones, (rows, picked)), shape=(len(picked), size))
 
 
-def _probed(node: Any, argument: cp.Expression) -> sp.csr_array:
+def _probed(node: cp.Expression, argument: cp.Expression) -> sp.csr_array:
     """What an affine atom does with one argument, the other ones being what they are
     if they are numbers, and zero if not.
     """
     others = [
-        _dense(arg.value) if _is_plain(arg) else np.zeros(arg.shape)
+        as_dense(arg.value) if _is_plain(arg) else np.zeros(arg.shape)
         for arg in node.args
     ]
 
@@ -362,7 +370,7 @@ def _probed(node: Any, argument: cp.Expression) -> sp.csr_array:
             values.reshape(arg.shape, order="F") if arg is argument else other
             for arg, other in zip(node.args, others, strict=True)
         ]
-        return np.ravel(_dense(node.numeric(given)), order="F")
+        return np.ravel(as_dense(node.numeric(given)), order="F")
 
     base, columns = at(np.zeros(argument.size)), []
     for k in range(argument.size):
@@ -372,20 +380,16 @@ def _probed(node: Any, argument: cp.Expression) -> sp.csr_array:
     return sp.csr_array(sp.hstack(columns))
 
 
-def _dense(value: Any) -> Array:
-    return np.asarray(value.toarray() if sp.issparse(value) else value)
-
-
-def _number(value: Any) -> float | None:
+def _number(value: Weight) -> float | None:
     """A factor as a number, if it is one."""
     if isinstance(value, float):
         return value
     if isinstance(value, Leaf | cp.Expression) and _is_plain(value):
-        return float(_dense(value.value))
+        return float(as_dense(value.value))
     return None
 
 
-def _times(factor: Any, weight: Any) -> Any:
+def _times(factor: Weight, weight: Weight) -> Weight:
     one, other = _number(factor), _number(weight)
     if one is not None and other is not None:
         return one * other
@@ -394,11 +398,11 @@ def _times(factor: Any, weight: Any) -> Any:
     return factor if other == 1.0 else factor * weight
 
 
-def _is_one(weight: Any) -> bool:
+def _is_one(weight: Weight) -> bool:
     return _number(weight) == 1.0
 
 
-def _sign(weight: Any) -> int:
+def _sign(weight: Weight) -> int:
     """The sign of a weight, as far as it is declared."""
     value = _number(weight)
     if value is not None:

@@ -15,7 +15,7 @@ from ...conic.program import Indices, ProgramData, fill
 from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
 from ...loss_set.batch import Batch
 from ..decisions import DecisionArrays, Layout
-from ..judge.ruler import Judgement
+from ..judge.judgement import Judgement
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
 from .arrays import Compiled
 from .slot_values import end_values, require_filled, slot_values

@@ -17,6 +17,7 @@ from ...conic.program import ConeProgram, Indices, Uncompilable
 from ...conic.scaling import layout_of
 from ...conic.substitution import substituted_problem
 from ...epigraph import Epigraph
+from ...sets import UncertaintySet
 from ..judge.ruler import Ruler
 from ..model.products import present_value
 from ..model.robust_model import RobustModel
@@ -56,38 +57,70 @@ def compile_counterpart(
     own = [forms[key] for key in model.keys]
     labels = _labels(model, own)
     program = cone_program(written, labels, quadratic=not branched)
-    _refuse_moving_curvature(program)
-    entries = [program.variables.get(plain.get(v.id, v.id)) for v in model.variables]
-    outputs = sp.csr_array(
-        sp.vstack(
-            [
-                sp.csr_array((v.size, program.width)) if part is None else part
-                for v, part in zip(model.variables, entries, strict=True)
-            ]
-        )
-    )
+    refuse_moving_curvature(program)
     pins = pinned(program)
-    offset = np.asarray(outputs[:, pins.columns] @ pins.values)
-    keep = np.setdiff1d(np.arange(program.width), pins.columns)
     integer = NO_COLUMNS
     if branched:
-        integer = _integer_columns(problem, program, plain, keep)
+        integer = _integer_columns(problem, program, plain, pins)
+    return compiled_program(
+        program,
+        pins,
+        ruler,
+        [(plain.get(v.id, v.id), v.size) for v in model.variables],
+        tuple(f.region if isinstance(f, FixedSet) else None for f in own),
+        tuple(
+            f.nonneg if isinstance(f, SlotSet) else key_signs(key)
+            for key, f in zip(model.keys, own, strict=True)
+        ),
+        [name for name in labels.values() if not name.startswith("ordinary.")],
+        [p.size for p in model.ordinary],
+        integer,
+    )
+
+
+def compiled_program(
+    program: ConeProgram,
+    pins: Pins,
+    ruler: Ruler,
+    variables: Sequence[tuple[int, int]],
+    regions: tuple[UncertaintySet | None, ...],
+    nonneg: tuple[npt.NDArray[np.bool_], ...],
+    slots: Sequence[str],
+    ordinary: Sequence[int],
+    integer: Indices = NO_COLUMNS,
+) -> Compiled:
+    """A cone program with its judge, without the columns whose value is settled.
+
+    Parameters
+    ----------
+    pins : these columns
+    variables : number and size of each of the user's variables, in the judge's order
+    regions, nonneg : as for `Compiled`
+    slots : names of those that differ between contexts, as they will be given
+    ordinary : sizes of the ordinary parameters
+    integer : integer columns, of those that are kept
+    """
+    parts = [
+        program.variables[number]
+        if number in program.variables
+        else sp.csr_array((size, program.width))
+        for number, size in variables
+    ]
+    outputs = sp.csr_array(sp.vstack(parts))
+    offset = np.asarray(outputs[:, pins.columns] @ pins.values)
+    keep = np.setdiff1d(np.arange(program.width), pins.columns)
     program = without(program, pins)
     # What all contexts share is worked out before the first of them.
-    slots = [n for n in labels.values() if n in program.slots]
-    program.moving(tuple(n for n in slots if not n.startswith("ordinary.")))
+    program.moving(tuple(name for name in slots if name in program.slots))
     layout_of(program)
     return Compiled(
         program,
         ruler,
         sp.csr_array(outputs[:, keep]),
         offset,
-        tuple(f.region if isinstance(f, FixedSet) else None for f in own),
-        tuple(
-            f.nonneg if isinstance(f, SlotSet) else key_signs(key)
-            for key, f in zip(model.keys, own, strict=True)
-        ),
-        _ordinary(model, program),
+        regions,
+        nonneg,
+        _ordinary(ordinary, program),
         integer,
     )
 
@@ -112,18 +145,19 @@ def with_integers(compiled: Compiled, whole: Array) -> Compiled:
 
 
 def _ordinary(
-    model: RobustModel, program: ConeProgram
+    sizes: Sequence[int], program: ConeProgram
 ) -> tuple[tuple[slice, int], ...]:
     """Slots of the ordinary parameters, and where their values start."""
-    ends = np.cumsum([0, *(p.size for p in model.ordinary)]).tolist()
+    ends = np.cumsum([0, *sizes]).tolist()
     named = [(f"ordinary.{number}", start) for number, start in enumerate(ends[:-1])]
     return tuple((program.slots[n], at) for n, at in named if n in program.slots)
 
 
 def _integer_columns(
-    problem: cp.Problem, program: ConeProgram, plain: dict[int, int], keep: Indices
+    problem: cp.Problem, program: ConeProgram, plain: dict[int, int], pins: Pins
 ) -> Indices:
     """Which of the columns that are kept are integer."""
+    keep = np.setdiff1d(np.arange(program.width), pins.columns)
     columns = [NO_COLUMNS]
     for variable in problem.variables():
         if variable.id in plain:
@@ -132,7 +166,7 @@ def _integer_columns(
     return np.flatnonzero(np.isin(keep, np.concatenate(columns)))
 
 
-def _refuse_moving_curvature(program: ConeProgram) -> None:
+def refuse_moving_curvature(program: ConeProgram) -> None:
     """A quadratic part that moves with the context may cease to be convex."""
     if not program.P.nnz:
         return

@@ -20,6 +20,7 @@ from ...conic.solver import Solver
 from ...errors import (
     EmptySet,
     InvalidParameter,
+    MissingExtra,
     NotRobustifiable,
     OutsideDomain,
     SolverFailed,
@@ -29,8 +30,8 @@ from ...loss_set.batch import Batch
 from ...predictions import AnyPrediction, Prediction
 from ...sets import UncertaintySet
 from ..decisions import DecisionArrays
-from ..judge.ruler import has_failed
 from ..judge.set_oracles import Region
+from ..judge.statuses import has_failed
 from ..keys import UncertainKey
 from ..model.uncertain import Key
 from .arrays import Compiled
@@ -332,13 +333,8 @@ class Engine:
     ) -> None:
         prepared = self._prepared()
         self._examples = list(examples)
-        forms: dict[Key, FixedSet | SlotSet] = {}
-        for number, (key, shape) in enumerate(zip(keys, examples, strict=True)):
-            if key.losses is not None and shape is not None:
-                forms[key.parameters] = slot_set(number, key.losses, shape, key.nonneg)
-            else:
-                forms[key.parameters] = FixedSet(_value_of(key))
         try:
+            forms = _forms(keys, examples)
             compiled = compile_counterpart(prepared.model, prepared.ruler, forms)
         except Uncompilable as obstacle:
             self.one_by_one = str(obstacle)
@@ -367,7 +363,7 @@ class Engine:
         if any(key.losses == () for key in keys):
             return "a set is an oracle of the user's own"
         losses = [loss for key in keys for loss in key.losses or ()]
-        if not all(loss.has_slots for loss in losses):
+        if not all(loss.compiles() for loss in losses):
             return "a set has labels, or a loss of the user's own"
         values = [set_value(k, k.source) for k in keys if k.predicted is None]  # type: ignore[arg-type]
         convex = [value for value in values if isinstance(value, UncertaintySet)]
@@ -388,6 +384,19 @@ def _sets(
     return with_lifted(sets, prepared.model.rows)
 
 
+def _forms(
+    keys: tuple[UncertainKey, ...], examples: Sequence[AnyPrediction | None]
+) -> dict[Key, FixedSet | SlotSet]:
+    """How the set of each key enters a program."""
+    forms: dict[Key, FixedSet | SlotSet] = {}
+    for number, (key, shape) in enumerate(zip(keys, examples, strict=True)):
+        if key.losses is not None and shape is not None:
+            forms[key.parameters] = slot_set(number, key.losses, shape, key.nonneg)
+        else:
+            forms[key.parameters] = FixedSet(_value_of(key))
+    return forms
+
+
 def _turns(shape: AnyPrediction | None) -> bool:
     return isinstance(shape, Prediction) and shape.factor is not None
 
@@ -402,9 +411,17 @@ def _value_of(key: UncertainKey) -> UncertaintySet:
 def _check_solver(solver: str | Solver | None) -> None:
     if solver is None or isinstance(solver, Solver):
         return
-    if solver not in {*SOLVERS, *cp.installed_solvers()}:
-        raise InvalidParameter(
-            f"RobustProblem.compile(solver=...) must be one of "
-            f"{cp.installed_solvers()}, or an object that solves chunks, got "
-            f"{solver!r}."
+    installed = {*SOLVERS, *cp.installed_solvers()}
+    if solver in installed:
+        return
+    if solver in cp.settings.SOLVERS:
+        scip = solver == "SCIP"
+        way = "`pip install 'sublevel[scip]'`" if scip else "its own package"
+        raise MissingExtra(
+            f"RobustProblem.compile(solver={solver!r}) needs a solver that CVXPY does "
+            f"not find installed. Install it with {way}, or leave solver= out."
         )
+    raise InvalidParameter(
+        f"RobustProblem.compile(solver=...) must be one of {sorted(installed)}, or an "
+        f"object that solves chunks, got {solver!r}."
+    )

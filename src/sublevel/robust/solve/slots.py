@@ -13,12 +13,18 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 
-from ...conic.program import Indices
+from ...checks import Array
+from ...conic.program import Indices, Uncompilable
 from ...epigraph import Epigraph
 from ...loss_set.batch import SetBatch
 from ...losses import Loss
 from ...losses.base import Slots
-from ...predictions import AnyPrediction, JointPrediction, Prediction
+from ...predictions import (
+    AnyPrediction,
+    JointPrediction,
+    LabelPrediction,
+    Prediction,
+)
 from ...sets import UncertaintySet
 from .support_bound import row_bound, slots_bound, spread_out
 
@@ -83,9 +89,16 @@ def slot_set(
     example: AnyPrediction,
     nonneg: npt.NDArray[np.bool_],
 ) -> SlotSet:
-    """Parameters for the slots of a key; `example` is a prediction of one context."""
+    """Parameters for the slots of a key; `example` is a prediction of one context.
+
+    Uncompilable where one program cannot serve predictions like it.
+    """
+    if not all(loss.compiles(example) for loss in losses):
+        raise Uncompilable("labels have too many combinations")
     if all(loss.nonneg for loss in losses):
         nonneg = np.zeros_like(nonneg)
+    if isinstance(example, JointPrediction):
+        nonneg = _beside_labels(example, nonneg)
     parameters = tuple(
         {
             name: cp.Parameter(
@@ -99,6 +112,18 @@ def slot_set(
         for part, loss in enumerate(losses)
     )
     return SlotSet(losses, example.width, nonneg, parameters)
+
+
+def _beside_labels(
+    example: JointPrediction, nonneg: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which entries are not negative, beyond labels, which never are."""
+    labels = [isinstance(part, LabelPrediction) for part in example.parts]
+    left = nonneg & ~np.repeat(labels, [part.width for part in example.parts])
+    if any(labels) and left.any():
+        # Each combination of labels would have to leave its own part to the orthant.
+        raise Uncompilable("numbers beside labels are declared not to be negative")
+    return np.asarray(left)
 
 
 def example(losses: tuple[Loss, ...], dim: int) -> Prediction | None:
@@ -117,7 +142,18 @@ def example_of(batch: SetBatch) -> AnyPrediction:
     return _ones(prediction)
 
 
-def _ones(prediction: AnyPrediction) -> Prediction:
+def _ones(prediction: AnyPrediction) -> Prediction | LabelPrediction:
+    if isinstance(prediction, LabelPrediction):
+        return LabelPrediction(
+            _even(prediction.probabilities), _even(prediction.margins)
+        )
     ones = np.ones(prediction.width)
     turned = isinstance(prediction, Prediction) and prediction.factor is not None
     return Prediction(ones, ones, factor=np.eye(len(ones)) if turned else None)
+
+
+def _even(tables: tuple[Array, ...] | None) -> tuple[Array, ...] | None:
+    """The same number for every class."""
+    if tables is None:
+        return None
+    return tuple(np.full(t.shape[-1], 1.0 / t.shape[-1]) for t in tables)

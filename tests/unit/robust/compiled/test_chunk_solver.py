@@ -209,3 +209,12 @@ def test_an_unknown_solver_fails_at_compile_time():
     ):
         with pytest.raises(sl.errors.InvalidParameter, match=f"solver=.*{way}got"):
             problem.compile(solver=unknown)
+
+
+def test_a_solver_that_is_not_installed_is_told_from_one_that_is_unknown(monkeypatch):
+    rng = np.random.default_rng(94)
+    problem = portfolio(calibrated("gaussian", DIM, rng, model=Given()), DIM)[2]
+    monkeypatch.setattr(cp, "installed_solvers", lambda: ["CLARABEL"])
+    for name, way in (("SCIP", r"sublevel\[scip\]"), ("GUROBI", "its own package")):
+        with pytest.raises(sl.errors.MissingExtra, match=f"solver='{name}'.*{way}"):
+            problem.compile(solver=name)

@@ -499,3 +499,9 @@ def test_what_is_written_is_read(tmp_path):
     about, read = read_file(tmp_path / "f")
     assert about["x"] == [1, None]
     assert {k: v.tolist() for k, v in read.items()} == {"b": [0, 1, 2], "a": [[], []]}
+
+
+def test_a_model_without_its_name_is_told_how_to_be_given(saved):
+    _, path, _ = saved
+    with pytest.raises(InvalidParameter, match=r"got Given\. Say models=\{'r'"):
+        sl.load_policy(path, Given())

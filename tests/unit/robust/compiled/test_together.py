@@ -54,7 +54,7 @@ def test_without_numba_nothing_changes(problem, monkeypatch):
     assert "numba" in str(policy.explain())
     program = compiled_of(policy).program
     assert isinstance(Automatic().chosen(program, 10**6), Clarabel)
-    with pytest.raises(sl.errors.InvalidParameter, match=r"sublevel\[fast\]"):
+    with pytest.raises(sl.errors.MissingExtra, match=r"sublevel\[fast\]"):
         problem.compile(solver="BATCHED")
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ....checks import Array
 from ....conic.maximise import solve_by_cones, solve_checked
 from ....errors import SolverFailed
-from ...judge.ruler import AIM
+from ...judge.judgement import AIM
+from ...model.dense import as_dense
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key
 from .held_rows import HeldRows
@@ -132,7 +131,7 @@ class CvxpyMaster:
         entries = [
             np.zeros(v.size)
             if v.value is None
-            else np.ravel(_dense(v.value), order="F")
+            else np.ravel(as_dense(v.value), order="F")
             for v in variables
         ]
         return np.concatenate(entries)
@@ -145,7 +144,3 @@ class CvxpyMaster:
             "cp.norm_inf, cp.max), or pass a solver for mixed-integer cone programs: "
             "solver='SCIP' (pip install sublevel[scip]), 'GUROBI' or 'MOSEK'."
         )
-
-
-def _dense(value: Any) -> Array:
-    return np.asarray(value.toarray() if sp.issparse(value) else value)

@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy as cp
 import highspy
 import numpy as np
+import numpy.typing as npt
 
 from ....checks import Array
 from ....conic.program import Indices
@@ -63,18 +64,24 @@ class LiveHighs:
         self._set_kind(highspy.HighsVarType.kInteger)
 
     def add_rows(
-        self, counts: Any, columns: Any, values: Any, lower: Any, upper: Any
+        self,
+        counts: npt.ArrayLike,
+        columns: npt.ArrayLike,
+        values: npt.ArrayLike,
+        lower: npt.ArrayLike,
+        upper: npt.ArrayLike,
     ) -> None:
         """Rows lower <= a'x <= upper; `counts` says how many entries each has."""
-        starts = np.cumsum(counts) - counts
+        sizes, entries = np.asarray(counts, dtype=np.int32), np.asarray(values)
+        starts = np.cumsum(sizes, dtype=np.int32) - sizes
         self._highs.addRows(
             len(starts),
             np.asarray(lower),
             np.asarray(upper),
-            len(values),
-            starts.astype(np.int32),
+            len(entries),
+            starts,
             np.asarray(columns, dtype=np.int32),
-            np.asarray(values),
+            entries,
         )
 
     def add_row(self, row: Array, lower: float) -> None:
@@ -178,7 +185,7 @@ class LiveHighs:
         places = np.arange(len(cost), dtype=np.int32)
         self._highs.changeColsCost(len(cost), places, np.asarray(cost, dtype=float))
 
-    def _set_kind(self, kind: Any) -> None:
+    def _set_kind(self, kind: highspy.HighsVarType) -> None:
         size = self._integer.size
         if size:
             self._highs.changeColsIntegrality(size, self._integer, np.full(size, kind))

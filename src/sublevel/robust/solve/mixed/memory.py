@@ -17,6 +17,8 @@ from ....conic.program import Indices
 
 #: Directions and orders kept of a cone, and contexts whose integers are kept.
 MOST_TANGENTS, MOST_ORDERS, MOST_CONTEXTS = 8, 40, 300
+#: Directions of length 1 that differ by less are kept once.
+ALIKE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class Memory:
         kept = self.tangents.setdefault(cone, deque(maxlen=MOST_TANGENTS))
         # The same cone may have fewer entries at another context, where some are zero.
         same = [other for other in kept if len(other) == len(direction)]
-        if not any(np.allclose(direction, other, atol=1e-3) for other in same):
+        if not any(np.allclose(direction, other, atol=ALIKE) for other in same):
             kept.append(direction)
 
     def keep_order(self, cone: int, order: Indices) -> None:

@@ -25,6 +25,8 @@ from .steps import Steps
 WORTH, NOTHING, ROUNDING = 1e-3, 1e-10, 1e-13
 #: How far the search for a diagonal goes, and Newton steps at a time.
 FINEST, MOST_STEPS = 1e-11, 20
+#: Entries this small against the right-hand side are what cancelling left of it.
+VANISHED = 1e-9
 #: Most binaries of which a diagonal is taken out: it takes an eigenvalue problem.
 MOST = 400
 
@@ -88,7 +90,9 @@ def cone_unit(cone: SplitCone, x: Array) -> float:
     first, inner = cone.at(x)
     inside = np.abs(np.append(inner, first))
     size = float(inside.max(initial=0.0))
-    if not (np.isfinite(size) and size > 1e-9 * np.abs(cone.right).max(initial=0.0)):
+    if not (
+        np.isfinite(size) and size > VANISHED * np.abs(cone.right).max(initial=0.0)
+    ):
         size = 0.0
     if size == 0.0:
         weights = () if cone.steps is None else np.sqrt(np.abs(cone.steps.weights))
