@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
