@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
+from .. import rays
 from ..optimality import quadratic
 from ..program import ConeProgram, ProgramData
 from ..scaling import Scaling, extraordinary, scale
@@ -56,6 +57,7 @@ class Batched:
             (solved.x, other.x),
             (solved.objective, other.objective),
             (solved.bound, other.bound),
+            (solved.proved, other.proved),
         ):
             if mine is not None and its is not None:
                 mine[rest] = its
@@ -66,7 +68,11 @@ class Batched:
         n, program = len(data), data.program
         nan = np.full(n, np.nan)
         solved = Solutions(
-            np.full(n, FAILED), np.full((n, program.width), np.nan), nan, nan.copy()
+            np.full(n, FAILED),
+            np.full((n, program.width), np.nan),
+            nan,
+            nan.copy(),
+            proved=np.zeros(n, dtype=bool),
         )
         if obstacle(program) is not None:
             return solved
@@ -112,6 +118,8 @@ def _write(
     best = status == OPTIMAL
     sign, offsets = data.program.sign, data.offsets
     solved.status[rows] = status
+    if solved.proved is not None:
+        solved.proved[rows] = (status == INFEASIBLE) | (status == UNBOUNDED)
     solved.x[rows[best]] = x[best]
     solved.objective[rows[best]] = (sign * (value + offsets))[best]
     if solved.bound is not None:
@@ -142,9 +150,9 @@ def _certified(
 
 def _no_point(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
     del x
-    return certificate.infeasible(data, z)
+    return rays.infeasible(data, z)
 
 
 def _no_end(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
     del z
-    return certificate.unbounded(data, x)
+    return rays.unbounded(data, x)

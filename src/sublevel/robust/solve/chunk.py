@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.batched.choice import Automatic
+from ...conic.batched.solver import Batched
+from ...conic.forms import ClosedForm
 from ...conic.program import Indices, ProgramData, fill
 from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
 from ...loss_set.batch import Batch
@@ -24,6 +26,8 @@ _LOG = logging.getLogger(__name__)
 
 #: What solves again, each with more trouble than the one before.
 _AGAIN = Clarabel(effort=1), Clarabel(effort=2)
+#: Solvers that check the rays by which they prove that there is no solution.
+_OWN = (Clarabel, Batched, ClosedForm)
 
 
 @dataclass(frozen=True)
@@ -108,11 +112,10 @@ class ChunkTask:
         """Solve, judge, and write what is better than before; which are settled."""
         solved = _solutions(solver, data)
         status = np.array(STATUSES)[solved.status]
-        # That there is no solution is believed when it is said twice.
-        clean = np.asarray(
-            (decisions.status[at] == status)
-            & ~np.isin(solved.status, (OPTIMAL, FAILED))
-        )
+        # That there is no solution is believed when it is proved, or said twice.
+        twice = decisions.status[at] == status
+        sure = twice if solved.proved is None else twice | solved.proved
+        clean = np.asarray(sure & ~np.isin(solved.status, (OPTIMAL, FAILED)))
         best = np.flatnonzero(solved.status == OPTIMAL)
         before = np.isin(decisions.status[at], ("optimal",))
         lost = np.flatnonzero((solved.status != OPTIMAL) & ~before)
@@ -181,9 +184,10 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     real = np.isfinite(objective) & np.isfinite(x).all(axis=1)
     status[(status == OPTIMAL) & ~real] = FAILED
     status[(status < 0) | (status >= len(STATUSES))] = FAILED
-    # A resolution is taken at the word of our own solver only.
+    # A resolution, and a proof, are taken at the word of our own solvers only.
     own = solved.resolution if type(solver) is Clarabel else None
-    return Solutions(status, x, objective, bound, own)
+    proved = solved.proved if type(solver) in _OWN else None
+    return Solutions(status, x, objective, bound, own, proved)
 
 
 def _numbers(values: object) -> Array:
