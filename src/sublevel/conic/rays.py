@@ -26,8 +26,11 @@ Flags = npt.NDArray[np.bool_]
 #: Share of its terms that an entry may be off, and that a price must be, so that a
 #: program which a solver's tolerance makes feasible is not called infeasible.
 EXACT, MARGIN = 1e-12, 1e-5
-#: Columns up to which a ray is made exact by solving for a correction, rounds of that.
-MOST_COLUMNS, ROUNDS = 1500, 3
+#: Numbers of a matrix up to which a ray is made exact by solving for a correction,
+#: rounds of that, and numbers of matrices that are worked on together.
+MOST, ROUNDS, BLOCK = 4_000_000, 3, 1_000_000
+#: What makes systems regular: a share of their diagonal.
+RIDGE = 1e-13
 #: Share of the largest entry below which an entry of a ray is none, and share of its
 #: terms up to which a row counts as kept with equality.
 NOTHING, NEAR = 1e-7, 1e-5
@@ -38,11 +41,15 @@ def infeasible(data: ProgramData, z: Array) -> Flags:
     with np.errstate(all="ignore"):
         z = _in_dual_cones(data, z / np.abs(z).max(axis=1, keepdims=True))
         proved = _is_farkas(data, z)
-        if data.program.width <= MOST_COLUMNS:
-            for i in np.flatnonzero(~proved & np.isfinite(z).all(axis=1)).tolist():
-                here = data.at([i])
-                better = _in_dual_cones(here, _corrected(here, z[i])[None])
-                proved[i] = _is_farkas(here, better)[0]
+        # Numbers of one context's matrix, and how many contexts are corrected together.
+        numbers = data.program.height * data.program.width
+        step = max(1, BLOCK // max(1, numbers))
+        rest = np.flatnonzero(~proved & np.isfinite(z).all(axis=1))
+        for start in range(0, len(rest) * (numbers <= MOST), step):
+            rows = rest[start : start + step]
+            some = data.at(rows)
+            better = _in_dual_cones(some, _corrected(some, z[rows]))
+            proved[rows] = _is_farkas(some, better)
     return proved
 
 
@@ -52,7 +59,7 @@ def unbounded(data: ProgramData, x: Array) -> Flags:
         x = x / np.abs(x).max(axis=1, keepdims=True)
         x = np.where(np.abs(x) < NOTHING, 0.0, x)
         proved = _is_direction(data, x)
-        if data.program.width <= MOST_COLUMNS:
+        if data.program.height * data.program.width <= MOST:
             for i in np.flatnonzero(~proved & np.isfinite(x).all(axis=1)).tolist():
                 here = data.at([i])
                 proved[i] = _is_direction(here, _straightened(here, x[i])[None])[0]
@@ -88,19 +95,30 @@ def _with_bounds(data: ProgramData, z: Array) -> Array:
 
 
 def _corrected(data: ProgramData, z: Array) -> Array:
-    """Multipliers of one context, corrected where they are, by least squares."""
-    A = data.matrices(0)[2].toarray()
+    """Multipliers, corrected where they are, by least squares."""
+    program = data.program
+    A = np.zeros((len(data), program.height, program.width))
+    A[:, program.indices, program.columns] = data.A.rows()
     free, signed = _rows_of_kind(data, "zero"), _rows_of_kind(data, "nonneg")
     # What a multiplier is worth beside the largest term of its columns.
-    largest = np.abs(A * z[:, None]).max(axis=0, initial=0.0)
-    worth = np.abs(A) / np.where(largest > 0, largest, np.inf)
-    unit = 1 / worth.max(axis=1, initial=0.0)
+    sizes = np.abs(A)
+    largest = (sizes * np.abs(z)[:, :, None]).max(axis=1, initial=0.0)
+    worth = sizes / np.where(largest > 0, largest, np.inf)[:, None]
+    unit = 1 / worth.max(axis=2, initial=0.0)
     z = np.where(signed & (z < NOTHING * unit), 0.0, z)
+    weights = np.where(free & np.isfinite(unit), unit**2, 0.0)
+    weights = np.where(signed, z**2, weights)
+    turned = np.swapaxes(A, 1, 2)
+    matrix = (turned * weights[:, None]) @ A
+    scale = np.sqrt(np.einsum("ijj->ij", matrix))
+    scale = np.where(scale > 0, scale, 1.0)
+    matrix = matrix / scale[:, None] / scale[:, :, None]
+    matrix += RIDGE * np.eye(program.width)
     for _ in range(ROUNDS):
-        weights = np.where(free & np.isfinite(unit), unit**2, 0.0)
-        weights = np.where(signed, z**2, weights)
-        z = z - weights * (A @ _solved((A.T * weights) @ A, A.T @ z))
-        z[signed] = np.maximum(z[signed], 0.0)
+        left = (turned @ z[:, :, None])[:, :, 0] / scale
+        step = np.linalg.solve(matrix, left[:, :, None])[:, :, 0] / scale
+        z = z - weights * (A @ step[:, :, None])[:, :, 0]
+        z = np.where(signed, np.maximum(z, 0.0), z)
     return z
 
 
