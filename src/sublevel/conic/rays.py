@@ -29,6 +29,8 @@ EXACT, MARGIN = 1e-12, 1e-5
 #: Numbers of a matrix up to which a ray is made exact by solving for a correction,
 #: rounds of that, and numbers of matrices that are worked on together.
 MOST, ROUNDS, BLOCK = 4_000_000, 3, 1_000_000
+#: What rounding may do to a length.
+ROUNDED = 1e-14
 #: What makes systems regular: a share of their diagonal.
 RIDGE = 1e-13
 #: Share of the largest entry below which an entry of a ray is none, and share of its
@@ -105,7 +107,18 @@ def _corrected(data: ProgramData, z: Array) -> Array:
     largest = (sizes * np.abs(z)[:, :, None]).max(axis=1, initial=0.0)
     worth = sizes / np.where(largest > 0, largest, np.inf)[:, None]
     unit = 1 / worth.max(axis=2, initial=0.0)
-    z = np.where(signed & (z < NOTHING * unit), 0.0, z)
+    terms = np.abs(z) * sizes.max(axis=2, initial=0.0)
+    tiny = np.abs(z) < NOTHING * unit
+    # The only entry of its column is worth all of it: beside all others it may not be.
+    tiny |= terms < NOTHING * terms.max(axis=1, keepdims=True)
+    z = np.where(tiny & signed, 0.0, z)
+    start = 0
+    for kind, number in program.cones:
+        cone = slice(start, start + rows_of(kind, number))
+        # A cone's multipliers are nothing all together.
+        gone = tiny[:, cone].all(axis=1) & (kind == "soc")
+        z[gone, cone] = 0.0
+        start = cone.stop
     weights = np.where(free & np.isfinite(unit), unit**2, 0.0)
     weights = np.where(signed, z**2, weights)
     turned = np.swapaxes(A, 1, 2)
@@ -180,7 +193,7 @@ def _in_dual_cones(data: ProgramData, z: Array) -> Array:
             z[:, rows] = np.maximum(z[:, rows], 0.0)
         elif kind == "soc":
             length = np.sqrt(np.sum(z[:, start + 1 : rows.stop] ** 2, axis=1))
-            z[:, start] = np.maximum(z[:, start], length * (1 + EXACT))
+            z[:, start] = np.maximum(z[:, start], length * (1 + ROUNDED))
         elif kind != "zero":
             # A multiplier of zero lies in any cone.
             z[:, rows] = np.where((z[:, rows] == 0).all(axis=1)[:, None], 0.0, np.nan)

@@ -12,7 +12,7 @@ from .. import rays
 from ..optimality import quadratic
 from ..program import ConeProgram, ProgramData
 from ..scaling import Scaling, extraordinary, scale
-from ..solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Clarabel, Solutions
+from ..solver import FAILED, INFEASIBLE, OPTIMAL, Clarabel, Solutions
 from . import certificate
 from .choice import obstacle, require
 
@@ -119,7 +119,7 @@ def _write(
     sign, offsets = data.program.sign, data.offsets
     solved.status[rows] = status
     if solved.proved is not None:
-        solved.proved[rows] = (status == INFEASIBLE) | (status == UNBOUNDED)
+        solved.proved[rows] = status == INFEASIBLE
     solved.x[rows[best]] = x[best]
     solved.objective[rows[best]] = (sign * (value + offsets))[best]
     if solved.bound is not None:
@@ -129,7 +129,11 @@ def _write(
 def _certified(
     data: ProgramData, plan: Plan
 ) -> tuple[npt.NDArray[np.int64], Array, Array]:
-    """Status, x and z of every context; FAILED where nothing is proved."""
+    """Status, x and z of every context; FAILED where nothing is proved.
+
+    A direction that improves without end is Clarabel's to judge: whether there is a
+    point to start from it does not say.
+    """
     from . import iterate
 
     codes, x, z = iterate.run(plan, data)
@@ -138,7 +142,6 @@ def _certified(
         for code, claim, proved in (
             ((iterate.SOLVED, iterate.STUCK), OPTIMAL, certificate.optimal),
             ((iterate.INFEASIBLE,), INFEASIBLE, _no_point),
-            ((iterate.UNBOUNDED,), UNBOUNDED, _no_end),
         ):
             rows = np.flatnonzero(np.isin(codes, code))
             if rows.size:
@@ -151,8 +154,3 @@ def _certified(
 def _no_point(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
     del x
     return rays.infeasible(data, z)
-
-
-def _no_end(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
-    del z
-    return rays.unbounded(data, x)
