@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from problems.methods import differences
+from problems.methods import Decider, differences
 
 #: Seconds of CPU that a method's turn may take, beyond one context.
 TURN = 1.0
@@ -24,6 +24,7 @@ class Timed:
     seconds: list
     ratios: list
     differ: float
+    handed: float | None = None  # share of contexts that went to Clarabel after all
 
     @property
     def cost(self):
@@ -68,10 +69,25 @@ def take_turns(case, methods, repetitions, turn=TURN):
             differ[name] = float(np.fmax(differ[name], apart))
             if not np.isfinite(objectives).all():
                 differ[name] = float("inf")
+    handed = {n: way.handed_over(rows[n]) for n, way in ways.items() if _asks(way)}
     return [
-        Timed(case.name, n, case.size, len(rows[n]), seconds[n], ratios[n], differ[n])
+        Timed(
+            case.name,
+            n,
+            case.size,
+            len(rows[n]),
+            seconds[n],
+            ratios[n],
+            differ[n],
+            handed.get(n),
+        )
         for n in ways
     ]
+
+
+def _asks(way):
+    """Whether a way is a policy of ours, and can say what it handed over."""
+    return isinstance(way, Decider)
 
 
 def _count(way, most, turn):
