@@ -9,6 +9,8 @@ from problems.methods import Decider, differences
 
 #: Seconds of CPU that a method's turn may take, beyond one context.
 TURN = 1.0
+#: Contexts that a policy is given at least, where the case has them.
+TOGETHER = 16
 #: Relative difference from the reference at which an objective is wrong.
 CLOSE = 1e-6
 
@@ -50,7 +52,11 @@ def take_turns(case, methods, repetitions, turn=TURN):
     """What each method takes that can solve the case; the first is the reference."""
     every = np.arange(len(case.X))
     ways = {m.name: way for m in methods if (way := m.prepare(case)) is not None}
-    rows = {name: every[: _count(way, len(every), turn)] for name, way in ways.items()}
+    rows = {}
+    for name, way in ways.items():
+        # A policy that solves contexts together is given some to put together.
+        least = TOGETHER if _asks(way) else 1
+        rows[name] = every[: max(least, _count(way, len(every), turn))]
     reference = next(iter(ways))
     seconds = {name: [] for name in ways}
     ratios = {name: [] for name in ways}
