@@ -1,21 +1,27 @@
 """What a shape that fits is worth: certified cost on laws that are known.
 
-    python bench/shapes.py                 # five problems, three draws of each
+    python bench/shapes.py --draws 20      # five problems; resumable
     python bench/shapes.py --draws 1 assets path
+    python bench/shapes.py --show          # the table of what is kept
 
 Moments are estimated, from 600 rows. Every shape is calibrated by decisions to the same
-violation level on 500 rows and looked at on 500 others; `sl.choose` and
-`sl.choose_weights` choose on 400 rows of their own. Two oracles know the law. "At risk"
-protects each context at its own value at risk; "oracle" may be wrong more often where
-it is noisy, as the promise, which is on average over contexts, allows: nothing that
-keeps it certifies more. Printed: mean certified cost (or reward), violation, and how
-much of the gap between the best shape of version 0.1.0 (squared, constant Mahalanobis,
-diagonal gaussian) and the oracle the choice closes.
+violation level on 400 rows and looked at on 400 others; `sl.choose` and
+`sl.choose_weights` choose on 400 and on 800 rows of their own. Results are kept in
+data/shapes_results.json.
+
+Two oracles know the law. "At risk" protects each context at its own value at risk;
+"oracle" may be wrong more often where it is noisy, as the promise, which is on average
+over contexts, allows: nothing that keeps it certifies more. Printed: mean certified
+cost (or reward), violation, and how much of the gap between the best shape of version
+0.1.0 (squared, constant Mahalanobis, diagonal gaussian) and the oracle the choice
+closes.
 """
 
 import argparse
+import json
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -26,7 +32,10 @@ from sklearn.linear_model import Ridge
 import sublevel as sl
 
 ALPHA = 0.1
-TRAIN, TUNE, CALIBRATE, TEST = 600, 400, 500, 500
+TRAIN, TUNE, CALIBRATE, TEST = 600, 400, 400, 400
+#: Further rows to tune weights on, where there are weights.
+WEIGH = 800
+KEPT = Path(__file__).parent / "data" / "shapes_results.json"
 #: The shapes of version 0.1.0.
 OLD = ("squared", "mahalanobis", "diagonal")
 
@@ -78,8 +87,8 @@ def assets(rng, common=1.5, moving=0.4):
 
 
 def correlated(rng):
-    """Long and short, errors that go together, the same spread everywhere."""
-    law = law_of(6, rng, 2.5, 0.0)
+    """Long and short, errors that go together, a spread that moves a little."""
+    law = law_of(6, rng, 2.5, 0.4)
 
     def pose(sets, *_):
         r, w = sl.Uncertain(6, name="r"), cp.Variable(6)
@@ -94,7 +103,7 @@ def moving(rng):
     return assets(rng, common=0.0, moving=0.7)
 
 
-def path(rng, side=4):
+def path(rng, side=3):
     """A shortest path through a grid whose edges' costs have errors in common."""
     nodes = [(i, j) for i in range(side) for j in range(side)]
     edges = [(a, b) for a in nodes for b in nodes if sum(b) - sum(a) == 1]
@@ -117,10 +126,10 @@ def path(rng, side=4):
 
 
 def unequal(rng):
-    """Six needs of unequal spread and price, each to be met."""
+    """Six needs of unequal spread at one price, each to be met."""
     law = law_of(6, rng, 0.0, 0.0)
     law.factor = np.diag(np.geomspace(0.1, 10.0, 6))
-    price = np.geomspace(8.0, 0.25, 6)
+    price = np.ones(6)
     spread = law.scale * np.diag(law.factor)
 
     def pose(sets, *_):
@@ -173,7 +182,7 @@ def ball_oracle(law, pose):
         policy = pose(sl.LossSet(model, "gaussian")).compile()
         maximised = isinstance(policy.problem.objective, cp.Maximize)
         sense = -1.0 if maximised else 1.0
-        radii = np.linspace(0.02, 3.5, 25)
+        radii = np.linspace(0.02, 3.5, 20)
         costs = [sense * policy.at(t**2).decide(X).objective for t in radii]
         costs, wrong = np.array(costs), norm.sf(radii)[:, None]
 
@@ -193,20 +202,14 @@ def ball_oracle(law, pose):
 
 def candidates(pose, X, Y):
     """Policies by name: shapes of version 0.1.0, and what there is besides."""
-    models = {
-        kind: sl.MeanCovarianceRegressor(Ridge(), spread, trust=1.0).fit(X, Y)
-        for kind, spread in {"line": Ridge(), "trees": None}.items()
-    }
-    half = sl.MeanCovarianceRegressor(Ridge(), Ridge(), trust=0.5).fit(X, Y)
+    model = sl.MeanCovarianceRegressor(Ridge(), Ridge()).fit(X, Y)
     narrow = sl.losses.NLL(share=1 / Y.shape[1])
     shapes = {
-        "squared": (models["line"].predict, "squared"),
+        "squared": (model.predict, "squared"),
         "mahalanobis": (Ridge(), "mahalanobis"),
-        "diagonal": (models["line"], sl.losses.Gaussian(full=False)),
-        "full, line": (models["line"], "gaussian"),
-        "full, trees": (models["trees"], "gaussian"),
-        "full, half trust": (half, "gaussian"),
-        "full, narrow": (models["line"], narrow),
+        "diagonal": (model, sl.losses.Gaussian(full=False)),
+        "full": (model, "gaussian"),
+        "full, narrow": (model, narrow),
     }
     return {
         name: pose(sl.LossSet(*shape).fit(X, Y)).compile()
@@ -235,10 +238,8 @@ def run(name, seed):
     )
     policies = candidates(pose, *train)
     if name == "unequal":
-        # Weights and shapes are chosen on halves: the first rows are spent.
-        half = TUNE // 2
-        first, tune = ([part[s] for part in tune] for s in (np.s_[:half], np.s_[half:]))
-        policies["weights tuned"] = weighted(pose, *train, first)
+        # Rows that weights were tuned on are spent: shapes are chosen on others.
+        policies["weights tuned"] = weighted(pose, *train, law.draw(WEIGH, rng))
     choice = sl.choose(policies, *tune, ALPHA)
     seen = {}
     for shape, policy in policies.items():
@@ -247,38 +248,77 @@ def run(name, seed):
     return choice, seen, oracle(test[0])
 
 
-def report(name, draws):
-    """Run a problem some times and print what came of it."""
-    start, rows, chosen = time.process_time(), [], []
-    for seed in range(draws):
-        choice, seen, (at_risk, oracle) = run(name, seed)
-        chosen.append(choice.best)
-        rows.append(
-            {k: (np.mean(e.certified), e.violation) for k, e in seen.items()}
-            | {"at risk": (at_risk, ALPHA), "oracle": (oracle, ALPHA), "chosen": None}
-        )
-        e = seen[choice.best]
-        rows[-1]["chosen"] = (np.mean(e.certified), e.violation)
-    sense = choice.sense
-    means = {k: np.mean([row[k] for row in rows], axis=0) for k in rows[0]}
-    print(f"\n{name} ({time.process_time() - start:.0f} s CPU)")
+def cell(name, seed):
+    """One draw as plain numbers: certified and violation by shape."""
+    start = time.process_time()
+    choice, seen, (at_risk, oracle) = run(name, seed)
+    return {
+        "chosen": choice.best,
+        "sense": choice.sense,
+        "at risk": round(at_risk, 5),
+        "oracle": round(oracle, 5),
+        "shapes": {
+            shape: [round(float(np.mean(e.certified)), 5), round(e.violation, 4)]
+            for shape, e in seen.items()
+        },
+        "seconds": round(time.process_time() - start, 1),
+    }
+
+
+def read():
+    """The draws that there are, by name."""
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
+
+
+def show(name):
+    """What came of the draws of a problem."""
+    cells = [each for key, each in read().items() if key.split("-")[0] == name]
+    if not cells:
+        return
+    sense, count = cells[0]["sense"], len(cells)
+    seconds = sum(each["seconds"] for each in cells)
+    print(f"\n{name}: {count} draws, {seconds:.0f} s CPU")
+    every = np.array([list(each["shapes"].values()) for each in cells])
+    shapes = list(cells[0]["shapes"])
+    means = dict(zip(shapes, every.mean(axis=0).tolist(), strict=True))
+    own = np.array([each["shapes"][each["chosen"]] for each in cells])
+    means["chosen"] = own.mean(axis=0).tolist()
     for shape, (certified, violation) in means.items():
         print(f"  {shape:<18} certified {certified:9.4f}  violation {violation:.3f}")
-    old = min(sense * means[k][0] for k in OLD)
-    best = min(
-        sense * means[k][0] for k in means if k not in ("at risk", "oracle", "chosen")
+    ideal = np.array([each["oracle"] for each in cells])
+    at_risk = np.mean([each["at risk"] for each in cells])
+    print(f"  {'at risk':<18} certified {at_risk:9.4f}")
+    print(f"  {'oracle':<18} certified {ideal.mean():9.4f}")
+    old = shapes.index(min(OLD, key=lambda shape: sense * means[shape][0]))
+    best = min(shapes, key=lambda shape: sense * means[shape][0])
+    saved = sense * (every[:, old, 0] - own[:, 0])
+    gap = sense * (every[:, old, 0] - ideal)
+    closed = saved.mean() / gap.mean()
+    # The error of a ratio of means, to first order.
+    error = np.std(saved - closed * gap, ddof=1) / np.sqrt(count) / abs(gap.mean())
+    behind = sense * (means["chosen"][0] - means[best][0]) / abs(means[best][0])
+    times = {shape: sum(each["chosen"] == shape for each in cells) for shape in shapes}
+    print(f"  chosen: { {shape: n for shape, n in times.items() if n} }")
+    print(
+        f"  closes {closed:.0%} (s.e. {error:.0%}) of the gap from {shapes[old]!r}; "
+        f"{behind:.2%} behind {best!r}, the best single shape"
     )
-    own, ideal = sense * means["chosen"][0], sense * means["oracle"][0]
-    closed, behind = (old - own) / (old - ideal), (own - best) / abs(best)
-    print(f"  chosen: {', '.join(chosen)}")
-    print(f"  closes {closed:.0%} of the gap; {behind:.2%} behind the best shape")
-    return closed, behind
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("problems", nargs="*", default=list(PROBLEMS))
-    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--draws", type=int, default=0)
+    parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    for each in given.problems:
-        report(each, given.draws)
+    # A draw of every problem, then the next: whatever ends early has all of them.
+    for number in range(given.draws):
+        for problem in given.problems:
+            label, cells = f"{problem}-{number:02d}", read()
+            if label not in cells:
+                cells[label] = cell(problem, number)
+                part = KEPT.with_suffix(".part")
+                part.write_text(json.dumps(dict(sorted(cells.items())), indent=1))
+                part.rename(KEPT)
+    for problem in given.problems:
+        show(problem)

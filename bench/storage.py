@@ -1,43 +1,38 @@
 """Battery storage on real prices: the published table beside ours.
 
-    python bench/storage.py --seeds 10               # resumable: one JSON a cell
+    python bench/storage.py --seeds 10             # resumable, a seed at a time
     python bench/storage.py --seeds 10 --shift
-    python bench/storage.py --print                  # the table of what is there
+    python bench/storage.py --resplits 20          # violation over splits of all days
+    python bench/storage.py --show                 # the tables of what is kept
 
 Methods of the published table promise that the *set* holds the prices of a new day;
 ours that the *decision* costs no more than certified. The second is weaker, and is what
-the battery's owner is after. Their models are networks trained through the optimizer.
+the battery's owner is after. Their models are networks trained through the optimizer;
+ours is in problems/storage_model.py, from the 1400 training days alone.
 
-Ours: the mean is the average of kernel ridge regression of log prices and of extremely
-randomised trees; the covariance at a day is predicted spread x shrunk correlation x
-predicted spread (`sl.MeanCovarianceRegressor`), all from the 1400 training days alone.
-Shapes differ in how much of the spread's ups and downs they trust. `Policy.calibrate`
-runs once a shape, down to the largest alpha; smaller ones are order statistics of the
-same scores. Under shift the promise does not hold, whatever the method: the violation
-says by how much.
+Every calibration day is scored once, down to the largest alpha; levels are order
+statistics of the scores. Under shift the promise does not hold, whatever the method:
+the violation says by how much, and storage_drift.py what can be done. Results are kept
+in data/storage_results.json.
+
+Published figures: Yeh, Christianson, Wu, Wierman and Yue (2024), arXiv 2409.20534;
+their data are under the MIT licence in data/README.md.
 """
 
 import argparse
 import json
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from problems import storage
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.kernel_ridge import KernelRidge
+from problems.storage_model import GRID, sets_and_policy
 
 import sublevel as sl
 
 ALPHAS = (0.01, 0.05, 0.1, 0.2)
-#: Budgets that calibration looks at, fixed in advance. The top is above all losses: a
-#: level above the grid would have to be one at which the set holds the outcome.
-GRID = 0.02 * 1.15 ** np.arange(110)
-#: How much of the spread's ups and downs is used, by shape.
-TRUSTS = {"half": 0.5, "none": 0.0}
-CELLS = Path("bench-results") / "storage"
+FACTS = ("realised", "certified", "violation", "coverage")
+KEPT = Path(__file__).parent / "data" / "storage_results.json"
 
 #: Mean test task loss over ten seeds, lower is better: no shift, then shift.
 PUBLISHED = {
@@ -57,100 +52,28 @@ PUBLISHED = {
     ),
     "E2E PICNN": ((-39.79, -40.89, -42.97, -43.17), (-27.38, -29.24, -30.55, -30.82)),
 }
+#: Whoever knows the prices: no shift, shift.
+CLAIRVOYANT = (-45.50, -32.50)
 
 
-class Prices(RegressorMixin, BaseEstimator):
-    """The average of kernel ridge regression of log prices and of trees."""
-
-    def __init__(self, gamma=0.003, penalty=0.1, trees=80):
-        self.gamma, self.penalty, self.trees = gamma, penalty, trees
-
-    def fit(self, X, Y):
-        """Both, on all hours at once."""
-        logs = np.log(np.maximum(Y, 1.0) + 10.0)
-        self.middle_ = logs.mean(axis=0)
-        kernel = KernelRidge(alpha=self.penalty, kernel="rbf", gamma=self.gamma)
-        self.kernel_ = kernel.fit(X, logs - self.middle_)
-        trees = ExtraTreesRegressor(
-            self.trees, min_samples_leaf=2, max_features=0.4, random_state=0
-        )
-        self.trees_ = trees.fit(X, Y)
-        # The largest that was seen: what is extrapolated in logarithms explodes.
-        self.most_ = float(logs.max())
-        return self
-
-    def predict(self, X):
-        """Prices of 24 hours."""
-        logs = np.minimum(self.kernel_.predict(X) + self.middle_, self.most_)
-        return (np.exp(logs) - 10.0 + self.trees_.predict(X)) / 2
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-@dataclass(frozen=True)
-class Kept(sl.guarantees.Marginal):
-    """The marginal promise, which keeps the scores it was given."""
-
-    scores: list = field(default_factory=list, compare=False)
-
-    def calibrate(self, scores, alpha, X=None):
-        """As it is."""
-        self.scores.append(np.asarray(scores))
-        return super().calibrate(scores, alpha, X)
-
-
-def fitted(days):
-    """Mean and covariance from training days."""
-    spread = ExtraTreesRegressor(
-        80, min_samples_leaf=10, max_features=0.4, random_state=0
-    )
-    model = sl.MeanCovarianceRegressor(Prices(), spread)
-    return model.fit(days.features, days.prices)
-
-
-def tempered(model, days, trust):
-    """The model with the ups and downs of its spread raised to a power."""
-    usual = np.median(model.predict(days.features, return_std=True)[1], axis=0)
-
-    def predict(X):
-        mean, std, factor = model.predict(X, return_std=True, return_factor=True)
-        ratio = (std / usual) ** (trust - 1.0)
-        return mean, ratio[:, :, None] * factor
-
-    return predict
-
-
-def cell(seed, shift):
-    """One seed: what each shape certifies, costs and violates, by alpha."""
+def cell(train, calibration, test):
+    """What decisions certify, cost and violate on test days, by alpha."""
     start = time.process_time()
-    train, calibration, test = storage.split(storage.load(), seed, shift)
-    model = fitted(train)
+    sets, policy = sets_and_policy(train)
+    rank = int(np.ceil((len(calibration) + 1) * (1 - max(ALPHAS))))
+
+    def floor(scores):
+        # Enough is seen once the score that counts lies above the last level.
+        return np.inf if np.sort(scores)[rank - 1] > scores.min() else -np.inf
+
+    scores = policy.envelope_scores(
+        calibration.features, calibration.prices, GRID, floor=floor
+    )
     rows = []
-    for shape, trust in TRUSTS.items():
-        begun = time.process_time()
-        sets = sl.LossSet(tempered(model, train, trust), "gaussian")
-        policy = storage.pose(sets).compile()
-        kept = Kept()
-        policy.calibrate(
-            calibration.features,
-            calibration.prices,
-            max(ALPHAS),
-            guarantee=kept,
-            grid=GRID,
-        )
-        for alpha in ALPHAS:
-            budget = sl.guarantees.Marginal().calibrate(kept.scores[-1], alpha).budget
-            rows.append(looked_at(policy, sets, budget, test) | {"alpha": alpha})
-            rows[-1] |= {"shape": shape, "seconds": time.process_time() - begun}
-    return {
-        "seed": seed,
-        "shift": shift,
-        "seconds": time.process_time() - start,
-        "rows": rows,
-    }
+    for alpha in ALPHAS:
+        budget = float(sl.guarantees.Marginal().calibrate(scores, alpha).budget)
+        rows.append({"alpha": alpha} | looked_at(policy, sets, budget, test))
+    return {"seconds": round(time.process_time() - start, 1), "rows": rows}
 
 
 def looked_at(policy, sets, budget, test):
@@ -163,67 +86,98 @@ def looked_at(policy, sets, budget, test):
     certified = decisions.objective
     slack = 1e-6 * (1 + np.abs(certified))
     inside = sets.predict_set(test.features, budget=budget).contains(test.prices)
-    return {
-        "budget": float(budget),
-        "realised": float(realised.mean()),
-        "certified": float(certified.mean()),
-        "violation": float(np.mean(realised > certified + slack)),
-        "coverage": float(np.mean(inside)),
+    means = {
+        "budget": budget,
+        "realised": np.mean(realised),
+        "certified": np.mean(certified),
+        "violation": np.mean(realised > certified + slack),
+        "coverage": np.mean(inside),
     }
+    return {name: round(float(value), 4) for name, value in means.items()}
 
 
-def path_of(seed, shift):
-    """Where a cell is kept."""
-    return CELLS / f"{'shift' if shift else 'none'}-{seed}.json"
+def resplit(seed):
+    """All days in a random order: 1400 train, 351 calibrate, 438 are looked at."""
+    days = storage.load()
+    days = days[np.random.default_rng(1000 + seed).permutation(len(days))]
+    return days[:1400], days[1400:1751], days[1751:]
+
+
+def splits(kind, count):
+    """Names of cells, and the days of each."""
+    every = storage.load()
+    for seed in range(count):
+        if kind == "resplit":
+            yield f"{kind}-{seed}", resplit(seed)
+        else:
+            yield f"{kind}-{seed}", storage.split(every, seed, kind == "shift")
+
+
+def read():
+    """The cells that there are, by name."""
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
+
+
+def run(kind, count):
+    """Cells that are not there yet, each written as it is done."""
+    for name, days in splits(kind, count):
+        cells = read()
+        if name not in cells:
+            cells[name] = cell(*days)
+            part = KEPT.with_suffix(".part")
+            part.write_text(json.dumps(dict(sorted(cells.items())), indent=1) + "\n")
+            part.rename(KEPT)
+            print(f"{name}: {cells[name]['seconds']:.0f} s CPU", flush=True)
+
+
+def facts_of(kind, fact):
+    """Of all cells of a kind, shape (cells, alphas)."""
+    chosen = [each for name, each in read().items() if name.startswith(kind)]
+    return np.array([[row[fact] for row in each["rows"]] for each in chosen])
 
 
 def show(shift):
     """The published table, and ours from the cells there are."""
-    kept = sorted(CELLS.glob(f"{'shift' if shift else 'none'}-*.json"))
-    cells = [json.loads(path.read_text()) for path in kept]
+    kind = "shift" if shift else "none"
     title = "shift" if shift else "no shift"
-    print(f"\n{title}: mean test task loss at alpha {ALPHAS}")
+    print(f"\n{title}: mean test task loss at alpha {ALPHAS}; clairvoyant", end=" ")
+    print(f"{CLAIRVOYANT[int(shift)]:.2f}")
     for name, both in PUBLISHED.items():
         values = "  ".join(f"{v:7.2f}" for v in both[int(shift)])
-        print(f"  {name:<26} {values}   the set holds the prices")
-    if not cells:
-        return
-    for shape in TRUSTS:
-        for fact in ("realised", "certified", "violation", "coverage"):
-            means, spreads = [], []
-            for alpha in ALPHAS:
-                every = [
-                    row[fact]
-                    for each in cells
-                    for row in each["rows"]
-                    if row["shape"] == shape and row["alpha"] == alpha
-                ]
-                means.append(np.mean(every))
-                spreads.append(np.std(every))
+        print(f"  {name:<18} {values}   the set holds the prices")
+    for fact in FACTS:
+        seen = facts_of(kind, fact)
+        if len(seen):
             digits = 2 if fact in ("realised", "certified") else 3
-            values = "  ".join(f"{v:7.{digits}f}" for v in means)
-            over = "  ".join(f"{v:.{digits}f}" for v in spreads)
-            print(f"  ours, {shape}, {fact:<12} {values}   sd over seeds {over}")
-    seconds = np.mean([each["seconds"] for each in cells])
-    print(
-        f"  {len(cells)} seeds; {seconds:.0f} s CPU a seed; ours promises the decision"
-    )
+            values = "  ".join(f"{v:7.{digits}f}" for v in seen.mean(axis=0))
+            over = "  ".join(f"{v:.{digits}f}" for v in seen.std(axis=0))
+            print(f"  ours, {fact:<12} {values}   sd over {len(seen)} seeds {over}")
+    every = [c["seconds"] for name, c in read().items() if name.startswith(kind)]
+    if every:
+        print(f"  ours promises the decision; {np.mean(every):.0f} s CPU a seed")
+
+
+def show_resplits():
+    """Violation over random splits of all days."""
+    for fact in ("violation", "certified", "realised"):
+        seen = facts_of("resplit", fact)
+        if len(seen) > 1:
+            error = seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
+            pairs = zip(seen.mean(axis=0), error, strict=True)
+            values = "  ".join(f"{mean:.3f} ({each:.3f})" for mean, each in pairs)
+            print(f"  {len(seen)} random splits of all days, {fact} (s.e.): {values}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=0)
     parser.add_argument("--shift", action="store_true")
-    parser.add_argument("--print", action="store_true", dest="only")
+    parser.add_argument("--resplits", type=int, default=0)
+    parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    CELLS.mkdir(parents=True, exist_ok=True)
-    for number in range(0 if given.only else given.seeds):
-        place = path_of(number, given.shift)
-        if not place.exists():
-            came_to = cell(number, given.shift)
-            part = place.with_suffix(".part")
-            part.write_text(json.dumps(came_to))
-            part.rename(place)
-            print(f"seed {number}: {came_to['seconds']:.0f} s CPU", flush=True)
-    for moved in (False, True):
-        show(moved)
+    run("shift" if given.shift else "none", given.seeds)
+    run("resplit", given.resplits)
+    if given.show:
+        show(shift=False)
+        show(shift=True)
+        show_resplits()

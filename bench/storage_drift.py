@@ -3,36 +3,26 @@
     python bench/storage_drift.py [alpha] [seed]
 
 Battery storage on real prices, the published shift split: trained and calibrated on
-days of 2011 to 2015, deployed day by day on the 438 days after. Every row decides each
-day knowing the outcomes of all days before it. `late` is the violation in the second
-half.
+days of 2011 to 2015, deployed week by week on the 438 days after. Every row decides a
+week knowing the outcomes of all days before it. `late` is the violation in the second
+half. Results are kept in data/storage_drift.json; `--show` prints them.
 """
 
+import json
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from problems import storage
-from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.model_selection import cross_val_predict
+from problems.storage_model import sets_and_policy
 
 import sublevel as sl
 
-
-def trees(leaf, seed):
-    return ExtraTreesRegressor(100, min_samples_leaf=leaf, random_state=seed)
-
-
-def train(features, prices, seed=0):
-    """A mean and a spread of the prices, each by a forest."""
-    mean = trees(3, seed).fit(features, prices)
-    aside = cross_val_predict(trees(3, seed), features, prices, cv=5)
-    spread = trees(10, seed).fit(features, np.log(np.abs(prices - aside) + 0.5))
-    return lambda X: (mean.predict(X), np.exp(spread.predict(X)))
-
-
-def make_policy(model):
-    return storage.pose(sl.LossSet(model, loss="gaussian")).compile()
+KEPT = Path(__file__).parent / "data" / "storage_drift.json"
+#: Coarser than in storage.py: every week has rows to score.
+GRID = np.concatenate([np.arange(0.6, 4.0, 0.1), 4.0 * 1.12 ** np.arange(120)])
+WEEK = 7
 
 
 def frozen(policy, X, Y):
@@ -48,35 +38,43 @@ def frozen(policy, X, Y):
     return sl.drift.replay(Frozen(), X, Y, batch=len(X))
 
 
+def show():
+    """The table of what is kept."""
+    kept = json.loads(KEPT.read_text())
+    print(f"alpha {kept['alpha']:g}, seed {kept['seed']}, {kept['days']} days after")
+    columns = ("violation", "late", "certified", "task loss", "robust", "CPU s")
+    print(f"{'':<34}" + "".join(f"{column:>11}" for column in columns) + "  alarms at")
+    for name, row in kept["rows"].items():
+        values = "".join(f"{row[column]:>11.4g}" for column in columns)
+        print(f"{name:<34}{values}  {', '.join(map(str, row['alarms']))}")
+
+
 def main(alpha=0.1, seed=0):
     train_days, calibration, test = storage.split(storage.load(), seed, shift=True)
     X_cal, Y_cal = calibration.features, calibration.prices
     X, Y = test.features, test.prices
-    model = train(train_days.features, train_days.prices)
-    policy = make_policy(model).calibrate(X_cal, Y_cal, alpha=alpha)
+    _, policy = sets_and_policy(train_days)
+    policy.calibrate(X_cal, Y_cal, alpha=alpha, grid=GRID)
 
     def retrain(X_recent, Y_recent):
         """On all days but the latest 60, which calibrate."""
         X_all = np.vstack([train_days.features, X_cal, X_recent[:-60]])
         Y_all = np.vstack([train_days.prices, Y_cal, Y_recent[:-60]])
-        policy = make_policy(train(X_all, Y_all))
-        return policy.calibrate(X_recent[-60:], Y_recent[-60:], alpha=alpha)
+        _, policy = sets_and_policy(storage.Days(X_all, Y_all, np.arange(len(X_all))))
+        return policy.calibrate(X_recent[-60:], Y_recent[-60:], alpha=alpha, grid=GRID)
 
     def monitored(on_alarm, window):
         return sl.drift.MonitoredPolicy(policy, on_alarm=on_alarm, window=window)
 
     def sliding(window):
-        return sl.drift.SlidingPolicy(policy, X_cal, Y_cal, alpha, window=window)
+        return sl.drift.SlidingPolicy(
+            policy, X_cal, Y_cal, alpha, window=window, grid=GRID
+        )
 
     def adaptive(gamma, window=None):
-        return sl.drift.AdaptivePolicy(policy, X_cal, Y_cal, alpha, gamma, window)
+        return sl.drift.AdaptivePolicy(policy, X_cal, Y_cal, alpha, gamma, window, GRID)
 
-    print(f"alpha {alpha:g}, seed {seed}, {len(X)} days after the shift")
-    print(
-        f"{'':<34}{'violation':>10}{'late':>7}{'certified':>11}{'task loss':>11}"
-        f"{'robust':>8}{'alarms at':>12}{'CPU s':>8}"
-    )
-    rows = {
+    ways = {
         "as calibrated": lambda: None,
         "Monitor, then the fallback": lambda: monitored("fallback", 60),
         "Monitor, calibrated on 60 days": lambda: monitored("recalibrate", 60),
@@ -86,26 +84,35 @@ def main(alpha=0.1, seed=0):
         "Adaptive, gamma .02": lambda: adaptive(0.02),
         "Adaptive, gamma .05, 100 days": lambda: adaptive(0.05, 100),
     }
-    for name, make in rows.items():
+    rows = {}
+    for name, make in ways.items():
         began, live = time.process_time(), make()
         if live is None:
             seen = frozen(policy, X, Y)
         else:
-            seen = sl.drift.replay(live, X, Y)
-        late = seen.violated[len(X) // 2 :].mean()
+            seen = sl.drift.replay(live, X, Y, batch=WEEK)
         is_watched = isinstance(live, sl.drift.MonitoredPolicy)
-        alarms = [a.at for a in live.alarms] if is_watched else []
         robust = np.isfinite(seen.certified)
         # A day without a decision leaves the battery alone, which costs nothing.
         loss = np.where(seen.decided, seen.realised, 0.0).mean()
-        print(
-            f"{name:<34}{seen.violation:>10.3f}{late:>7.3f}"
-            f"{seen.certified[robust].mean():>11.2f}{loss:>11.2f}"
-            f"{robust.mean():>8.2f}{', '.join(map(str, alarms)):>12}"
-            f"{time.process_time() - began:>8.0f}",
-            flush=True,
-        )
+        numbers = {
+            "violation": seen.violation,
+            "late": seen.violated[len(X) // 2 :].mean(),
+            "certified": seen.certified[robust].mean(),
+            "task loss": loss,
+            "robust": robust.mean(),
+            "CPU s": time.process_time() - began,
+        }
+        rows[name] = {key: round(float(value), 4) for key, value in numbers.items()}
+        rows[name]["alarms"] = [int(a.at) for a in live.alarms] if is_watched else []
+        kept = {"alpha": alpha, "seed": seed, "days": len(X), "rows": rows}
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+        print(name, rows[name], flush=True)
 
 
 if __name__ == "__main__":
-    main(*(kind(word) for kind, word in zip((float, int), sys.argv[1:], strict=False)))
+    if "--show" in sys.argv:
+        show()
+    else:
+        given = zip((float, int), sys.argv[1:], strict=False)
+        main(*(kind(word) for kind, word in given))

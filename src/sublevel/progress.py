@@ -8,6 +8,8 @@ from typing import Any
 
 #: What stands around the bar: what is counted, the time passed and the time left.
 FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}, {remaining} left]"
+#: The same where more may follow, of which nobody knows how much.
+PARTLY = FORMAT.replace("left]", "left of it]")
 
 
 class Bar:
@@ -17,10 +19,13 @@ class Bar:
     ----------
     total : how many there are
     unit : what is counted
+    turn : which round of a search this is; None where it is all there is
     """
 
-    def __init__(self, total: int, unit: str = "contexts") -> None:
-        self._shown = _tqdm(total, unit)
+    def __init__(
+        self, total: int, unit: str = "contexts", turn: int | None = None
+    ) -> None:
+        self._shown = _tqdm(total, unit, turn)
 
     def __enter__(self) -> Bar:
         return self
@@ -42,11 +47,19 @@ class Bar:
         self._shown.close()
 
 
-def _tqdm(total: int, unit: str) -> Any:
+def _tqdm(total: int, unit: str, turn: int | None) -> Any:
     # Only those who ask for a bar wait for its import.
     with warnings.catch_warnings():
         # In notebooks without widgets it says so, and draws text all the same.
         warnings.simplefilter("ignore")
         from tqdm.auto import tqdm
 
-    return tqdm(total=total, unit=unit, bar_format=FORMAT, dynamic_ncols=True)
+    if turn is None:
+        return tqdm(total=total, unit=unit, bar_format=FORMAT, dynamic_ncols=True)
+    return tqdm(
+        total=total,
+        unit=f"{unit} of round {turn}",
+        bar_format=PARTLY,
+        dynamic_ncols=True,
+        leave=False,  # or many rounds fill the screen
+    )

@@ -90,3 +90,16 @@ def test_nothing_is_fetched_when_the_site_is_read():
     # The theme asks a code host for stars where it knows one.
     assert "repo_url" not in settings
     assert "://" not in (DOCS / "stylesheets" / "site.css").read_text(encoding="utf-8")
+
+
+def test_every_command_that_backs_a_claim_is_there():
+    faq = (DOCS / "explanation" / "faq.md").read_text(encoding="utf-8")
+    scripts = re.findall(r"`python ((?:bench|docs)/\S+\.py)", faq)
+    assert len(scripts) >= 8
+    assert all((ROOT / script).is_file() for script in scripts)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"`make (\w+)", faq)
+    assert targets
+    assert all(f"\n{target}:" in makefile for target in targets)
+    pages = re.findall(r"gallery\.py (\w+)", faq)
+    assert all((DOCS / "gallery" / f"{page}.py").is_file() for page in pages)

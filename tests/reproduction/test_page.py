@@ -186,6 +186,15 @@ def looked_at(page, folder, width, scheme="light", add=""):
     return seen
 
 
+@pytest.fixture(scope="module")
+def light(page, tmp_path_factory):
+    """What is seen of the page in light, by width."""
+    return {
+        width: looked_at(page, tmp_path_factory.mktemp(f"{width}"), width)
+        for width in (1200, 420)
+    }
+
+
 def works(seen):
     """What holds of every page."""
     assert seen["problems"] == seen["requests"] == seen["clipped"] == []
@@ -197,8 +206,8 @@ def works(seen):
 
 
 @pytest.mark.parametrize("width", [1200, 420])
-def test_the_page_works(page, tmp_path, width):
-    seen = looked_at(page, tmp_path, width)
+def test_the_page_works(light, width):
+    seen = light[width]
     works(seen)
     assert seen["tables"] >= 8
     assert seen["panels"] == 3 * 3  # two holding costs and one portfolio
@@ -206,8 +215,8 @@ def test_the_page_works(page, tmp_path, width):
     assert seen["red"] == "rgb(176, 0, 32)"
 
 
-def test_a_minute_comes_first_and_links_unfold_the_rest(page, tmp_path):
-    seen = looked_at(page, tmp_path, 1200)
+def test_a_minute_comes_first_and_links_unfold_the_rest(light):
+    seen = light[1200]
     assert seen["open"] == 0
     # Before anything is opened; half of it are cells of tables.
     assert seen["words"] < 550
@@ -216,11 +225,11 @@ def test_a_minute_comes_first_and_links_unfold_the_rest(page, tmp_path):
     ]  # fmt: skip
 
 
-def test_tables_that_scroll_on_a_phone_say_so(page, tmp_path):
-    seen = looked_at(page, tmp_path, 420)
+def test_tables_that_scroll_on_a_phone_say_so(light):
+    seen = light[420]
     assert seen["scrolling"] > seen["tables"] / 2
     assert seen["silent"] == 0
-    assert looked_at(page, tmp_path, 1200)["scrolling"] < seen["tables"] / 2
+    assert light[1200]["scrolling"] < seen["tables"] / 2
 
 
 def test_the_page_of_the_demonstration_works_on_a_phone(demonstration, tmp_path):

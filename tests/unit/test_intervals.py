@@ -129,6 +129,7 @@ def test_means_of_twenty_skewed_numbers_are_held(law):
 def test_means_are_held(law, n):
     samples = 2000
     assert held(mean_interval, law, n, samples) >= fewest(samples)
-    if n == 20 and law not in ("normal", "heavy", "mostly zero, even"):
-        # Control: 0.92 at most, where numbers are skewed.
+    if n == 20 and law in ("lognormal", "half zero", "mostly zero"):
+        # Control: below .9 where numbers are very skewed. Of exponential ones .92 are
+        # held, which is too near .94 for so few samples.
         assert held(t_interval, law, n, samples) < fewest(samples)

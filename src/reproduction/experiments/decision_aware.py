@@ -14,7 +14,7 @@ from sublevel.calibration.envelope import envelope_scores
 from sublevel.calibration.levels import Geometric
 from sublevel.checks import Array
 from sublevel.guarantees import Marginal
-from sublevel.robust.judge.ruler import RESOLUTION
+from sublevel.robust.judge.materiality import RESOLUTION
 
 from .ellipsoids import Placed
 from .rules import Rule

@@ -30,6 +30,8 @@ Ask = Callable[[Array, Rows], Flags]
 #: Given the scores so far and the level that no score is looked for below: whether to
 #: stop.
 Enough = Callable[[Array, float], bool]
+#: How many waves go together while the end of a search is far.
+AT_MOST = 4
 
 
 class Stopped(Exception):
@@ -49,6 +51,7 @@ def envelope_scores(
     lost: Flags | bool = False,
     open_top: bool = True,
     wave: int = 1,
+    beyond: int | None = None,
 ) -> Array:
     """The envelope score of every point, as far down as needed.
 
@@ -71,6 +74,9 @@ def envelope_scores(
         inf.
     wave : int
         Decisions asked for at once, before looking whether that was enough.
+    beyond : int, optional
+        How many scores may lie above the answer, if that alone settles it. While the
+        end is far, more decisions are then asked for at once.
 
     Returns
     -------
@@ -91,8 +97,9 @@ def envelope_scores(
     envelope = np.where(lost, np.inf, np.where(above, scores, top))
     if enough(envelope, top):
         return envelope
-    last = np.inf
-    for some in _waves(chain([top], downwards), scores, above, safe, wave):
+    last, pace = np.inf, _Pace(wave)
+    for some in _waves(chain([top], downwards), scores, above, safe, pace):
+        before = int(np.sum(above))
         levels_there, rows_there = zip(*some, strict=True)
         at = np.repeat(np.array(levels_there, float), list(map(len, rows_there)))
         points = np.concatenate(rows_there)
@@ -109,11 +116,35 @@ def envelope_scores(
             envelope[~above] = last = level
             if enough(envelope, level):
                 return envelope
+        if beyond is not None and wave > 1:
+            violated = int(np.sum(above))
+            pace.follow(len(points), violated - before, beyond + 1 - violated)
     return envelope
 
 
+class _Pace:
+    """How many decisions are asked for at once.
+
+    Attributes
+    ----------
+    wave : that number
+    """
+
+    def __init__(self, wave: int) -> None:
+        self._least = self.wave = wave
+
+    def follow(self, asked: int, violated: int, left: int) -> None:
+        """Ask for half of what is left, if violations go on as in the last wave."""
+        ahead = left * asked / max(violated, 1) / 2
+        self.wave = int(np.clip(ahead, self._least, AT_MOST * self._least))
+
+
 def _waves(
-    levels: Iterable[float], scores: Array, above: Flags, safe: Flags | bool, wave: int
+    levels: Iterable[float],
+    scores: Array,
+    above: Flags,
+    safe: Flags | bool,
+    pace: _Pace,
 ) -> Iterator[list[tuple[float, Rows]]]:
     """Levels with the points that may violate there, some levels at a time.
 
@@ -124,7 +155,7 @@ def _waves(
         rows = np.flatnonzero(~above & ((scores > level) | ~np.asarray(safe)))
         some.append((level, rows))
         size += rows.size
-        if size >= wave:
+        if size >= pace.wave:
             yield some
             some, size = [], 0
     if some:

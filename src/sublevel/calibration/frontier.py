@@ -94,7 +94,7 @@ def _one_by_one(name: str, scores: Array, alphas: list[float]) -> list[Line]:
 def envelope_for(search: Search, alphas: list[float]) -> Array:
     """Envelope scores as far down as the largest of the violation levels needs."""
     most = max(_allowed(search.size, alphas))
-    return search.envelope(lambda e, floor: int(np.sum(e > floor)) > most)
+    return search.largest(most)
 
 
 def marginal_levels(scores: Array, alphas: list[float]) -> list[float]:

@@ -72,7 +72,12 @@ class Signed:
     unit: float = 1.0
 
     def downwards(self, scores: Array) -> Iterator[float]:
-        """From the first level that covers all finite scores to below the least."""
+        """From the first level that covers all finite scores to well below the least.
+
+        A decision meets many components along one direction only: it may keep its word
+        far below every loss. The search ends as far below the least as the lower
+        quarter of the losses lies above it.
+        """
         finite = scores[np.isfinite(scores)]
         if not finite.size:
             yield 0.0
@@ -80,9 +85,10 @@ class Signed:
         at = ceil(asinh(float(finite.max()) / self.unit) / self.step)
         while self._level(at) < finite.max():
             at += 1
+        least, quarter = np.quantile(finite, [0.0, 0.25], method="lower")
         while True:
             yield self._level(at)
-            if self._level(at) < finite.min():
+            if self._level(at) < 2 * least - quarter:
                 return
             at -= 1
 

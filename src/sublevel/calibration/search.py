@@ -125,6 +125,13 @@ class Search:
 
     def envelope(self, enough: Enough) -> Array:
         """Envelope scores, as far down as needed, shape (N,)."""
+        return self._envelope(enough, None)
+
+    def largest(self, beyond: int) -> Array:
+        """Envelope scores, as far down as that so many are larger than the next."""
+        return self._envelope(lambda e, floor: int(np.sum(e > floor)) > beyond, beyond)
+
+    def _envelope(self, enough: Enough, beyond: int | None) -> Array:
         points = self.points
         return envelope_scores(
             points.scores,
@@ -135,6 +142,7 @@ class Search:
             self.lost,
             points.has_sets and not points.has_fallback,
             points.wave,
+            beyond,
         )
 
     @property
@@ -167,7 +175,7 @@ class Search:
             return self._tested(allowed)
         if request.method == "risk":
             return self._controlled(request.alpha)
-        scores = self.envelope(lambda e, floor: int(np.sum(e > floor)) > allowed)
+        scores = self.largest(allowed)
         return float(np.sort(scores)[self.size - allowed - 1])
 
     def _tested(self, allowed: int) -> float:

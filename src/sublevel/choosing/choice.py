@@ -30,7 +30,10 @@ class Choice:
     best : name of the candidate that was chosen
     policy : the candidate itself: not calibrated, to be calibrated on other rows; or,
         where `delta` says so, calibrated and certified
-    evaluations : dict from names to Evaluation values, out of fold
+    evaluations : dict from names to Evaluation values, out of fold, at alpha
+        Regret is nan where all folds share one search.
+    compared : dict from names to arrays of shape (n,)
+        Costs of each context that were compared, to be made small.
     alpha : float, the violation level they were calibrated to
     by : "certified" or "realised"
     sense : 1.0 where costs are minimised, -1.0 where rewards are maximised
@@ -41,6 +44,7 @@ class Choice:
     best: str
     policy: Any
     evaluations: dict[str, Evaluation]
+    compared: dict[str, Array]
     alpha: float
     by: str
     sense: float
@@ -49,9 +53,10 @@ class Choice:
     def to_pandas(self) -> pd.DataFrame:
         """One row a candidate, the best first.
 
-        `certified` and `realised` are means over the contexts decided, `score` is what
-        was compared: the mean over all contexts, where one without a decision counts
-        as the worst that any candidate had anywhere. `behind` is how much worse than
+        `certified` and `realised` are means over the contexts decided, at alpha;
+        `score` is what was compared: the mean over all contexts, and over levels
+        around alpha, where a context without a decision counts as the worst that any
+        candidate had anywhere. `behind` is how much worse than
         the best, `low` to `high` its 95 % interval, context by context.
         """
         import pandas as pd
@@ -76,8 +81,7 @@ class Choice:
 
     def scores(self) -> dict[str, float]:
         """What was compared, by name."""
-        columns = costs_of(self.evaluations, self.by, self.sense)
-        return {name: self.sense * float(c.mean()) for name, c in columns.items()}
+        return {n: self.sense * float(c.mean()) for n, c in self.compared.items()}
 
     @property
     def sentence(self) -> str:
@@ -138,8 +142,7 @@ class Choice:
 
     def _behind(self, name: str) -> Array:
         """Excess cost over the best, context by context."""
-        columns = costs_of(self.evaluations, self.by, self.sense)
-        return columns[name] - columns[self.best]
+        return self.compared[name] - self.compared[self.best]
 
 
 def costs_of(

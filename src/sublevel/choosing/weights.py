@@ -21,8 +21,9 @@ from ..evaluation.comparison import Outcome
 from ..guarantees import Guarantee
 from ..predictions import Table
 from ..progress import Bar
-from .choice import CRITERIA, costs_of
-from .choose import RemembersChoice, crossed, sense_of
+from .choice import CRITERIA
+from .choose import RemembersChoice, sense_of
+from .crossing import compared, crossed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,9 +139,10 @@ def choose_weights(
             policy = policy_of(weights)
             seen = crossed(policy, X, Y, alpha, guarantee, folds, n_jobs)
             sense = sense_of({"policy": policy})
-            column = costs_of({"policy": seen}, by, sense)["policy"]
+            column = compared({"policy": seen}, by, sense)["policy"]
             # A context without a decision is no bargain: few of them weigh a lot.
-            tried[key] = float(column.mean()) if seen.decided.all() else np.inf
+            everywhere = seen.at_alpha.decided.all()
+            tried[key] = float(column.mean()) if everywhere else np.inf
         return tried[key]
 
     trials = 1 + 2 * sweeps * (size - 1)

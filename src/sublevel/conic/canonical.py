@@ -208,6 +208,8 @@ def _without_infinite_rows(
     indices: Indices, A: sp.csr_array, b: sp.csr_array, cones: Cones
 ) -> tuple[sp.csr_array, sp.csr_array]:
     """Rows `... <= inf` say nothing, and a solver may not take the infinity."""
+    if not np.isposinf(b.data).any():
+        return A, b
     endless = np.unique(b.tocoo().coords[0][np.isposinf(b.tocoo().data)])
     linear = np.zeros(b.shape[0], dtype=bool)
     start = 0

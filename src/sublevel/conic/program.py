@@ -286,10 +286,17 @@ class ProgramData:
     @property
     def finite(self) -> npt.NDArray[np.bool_]:
         """Whether all numbers of a context are finite, shape (n,)."""
+        blocks = (self.P, self.q, self.A, self.b)
+        fixed = all(np.isfinite(block.base).all() for block in blocks)
+        return np.asarray(self.finite_values & fixed)
+
+    @property
+    def finite_values(self) -> npt.NDArray[np.bool_]:
+        """The same of those that vary."""
         finite = np.ones(len(self.A.values), dtype=bool)
         for block in (self.P, self.q, self.A, self.b):
-            finite &= np.isfinite(block.values).all(axis=1)
-            finite &= np.isfinite(block.base).all()
+            if len(block.where):
+                finite &= np.isfinite(block.values).all(axis=1)
         return finite
 
 

@@ -20,8 +20,8 @@ the context alone, never on its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -63,6 +63,11 @@ class Scaling:
     size: Array
     objective: Array
 
+    def at(self, rows: Indices) -> Scaling:
+        """Those of some contexts."""
+        each = (self.entries, self.right, self.columns, self.size, self.objective)
+        return Scaling(*(part[rows] for part in each))
+
     def apply(self, data: ProgramData) -> ProgramData:
         """The data in the new units."""
         program, aim = data.program, self.objective[:, None]
@@ -84,33 +89,120 @@ class Scaling:
         return np.asarray(objective * np.exp2(-self.objective))
 
 
+@dataclass(frozen=True)
+class Aim:
+    """The exponent of two of the objective, at n contexts of ordinary size otherwise.
+
+    Attributes
+    ----------
+    objective : shape (n,), t
+    """
+
+    objective: Array
+
+    def apply(self, data: ProgramData) -> ProgramData:
+        """The data in the new units."""
+        by = np.exp2(self.objective)[:, None]
+        P, q = (whole(x.rows() * by) for x in (data.P, data.q))
+        return ProgramData(data.program, P, q, data.A, data.b)
+
+    def points(self, x: Array) -> Array:
+        """Solutions are what they are."""
+        return x
+
+    def values(self, objective: Array) -> Array:
+        """Values of the objective, shape (n,), in the units of the model."""
+        return np.asarray(objective * np.exp2(-self.objective))
+
+
+#: Units of either kind.
+Units = Scaling | Aim
+
+
+def in_groups(
+    data: ProgramData, sweeps: int | None = None, by: Sweeps | None = None
+) -> Iterator[tuple[Indices, ProgramData, Units | None]]:
+    """Contexts that are of ordinary size, those of which only the objective is not, and
+    others: their numbers, their data, and the units they need.
+
+    Parameters
+    ----------
+    sweeps : passes over rows and columns for units; by default SWEEPS, and none where
+        units of cones and of the objective are enough
+    by : what sweeps, as for `scale`
+    """
+    n = len(data)
+    still = (_LAYOUTS.get(data.program) or layout_of(data.program)).still(data)
+    usable = still.finite & data.finite_values
+    uneven, cost = _uneven(data, still), _costs(data, still)
+    dear = _is_far(cost)
+    cheap = sweeps is None
+    aimed = dear & ~uneven if cheap else np.zeros(n, dtype=bool)
+    rest = (uneven | dear) & ~aimed
+    for flags in (~(uneven | dear), aimed, rest):
+        rows = np.flatnonzero(usable & flags)
+        if not rows.size:
+            continue
+        some = data if len(rows) == n else data.at(rows)
+        if flags is aimed:
+            yield rows, some, Aim(np.asarray(-np.round(np.log2(cost[rows])), float))
+        elif flags is not rest:
+            yield rows, some, None
+        elif cheap:
+            yield from _by_cones(rows, some, by)
+        else:
+            yield rows, some, scale(some, sweeps=sweeps or SWEEPS, by=by)
+
+
+def _by_cones(
+    rows: Indices, data: ProgramData, by: Sweeps | None
+) -> Iterator[tuple[Indices, ProgramData, Units]]:
+    """Contexts for which units of curved cones and of the objective are enough, and
+    others: numbers such as the reach of a ball are all in one cone.
+    """
+    units, good = cone_units(data)
+    for flags, enough in ((good, True), (~good, False)):
+        at = np.flatnonzero(flags)
+        if at.size:
+            some = data if len(at) == len(rows) else data.at(at)
+            yield rows[at], some, units.at(at) if enough else scale(some, by=by)
+
+
+def _costs(data: ProgramData, still: _Still) -> Array:
+    """The largest number in the objective of each context, shape (n,)."""
+    P, q = data.P, data.q
+    linear = np.abs(q.values[:, still.costs]).max(axis=1, initial=still.cost)
+    curved = np.abs(P.values).max(axis=1, initial=0.0)
+    return np.asarray(np.maximum(linear, curved))
+
+
 def extraordinary(data: ProgramData) -> npt.NDArray[np.bool_]:
     """Contexts in which a row, a column, a right-hand side or the objective is not of
     ordinary size, or a coefficient so small that what it multiplies must be large or
     what it adds up to small, shape (n,).
     """
-    layout = _LAYOUTS.get(data.program) or layout_of(data.program)
-    still = layout.still(data)
-    P, q, A, b = data.P, data.q, data.A, data.b
+    still = layout_of(data.program).still(data)
+    return np.asarray(_uneven(data, still) | _is_far(_costs(data, still)))
+
+
+def _uneven(data: ProgramData, still: _Still) -> npt.NDArray[np.bool_]:
+    """The same of all but the objective."""
+    A, b = data.A, data.b
     varying = np.abs(A.values)
-    cost = np.maximum(
-        np.abs(q.values[:, still.costs]).max(axis=1, initial=still.cost),
-        np.abs(P.values).max(axis=1, initial=0.0),
-    )
-    odd = _is_far(cost) | _is_far(np.abs(b.values)).any(axis=1) | still.odd
+    odd = _is_far(np.abs(b.values)).any(axis=1) | still.odd
     for order, first, largest in still.sides:
         # The largest of a row or column in which some entry varies.
         moved = np.maximum.reduceat(varying[:, order], first, axis=1)
         odd |= _is_far(np.maximum(moved, largest)).any(axis=1)
     if still.small or ((varying < SMALL) & (varying > 0)).any():
-        size = np.abs(layout.without_noise(A.rows()))
+        size = np.abs(layout_of(data.program).without_noise(A.rows()))
         odd |= ((size < SMALL) & (size > 0)).any(axis=1)
-    return odd
+    return np.asarray(odd)
 
 
 def _is_far(sizes: Array) -> npt.NDArray[np.bool_]:
     """Which sizes are not ordinary."""
-    return (sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0))
+    return np.asarray((sizes > ORDINARY) | ((sizes < 1 / ORDINARY) & (sizes > 0)))
 
 
 class _Still:
@@ -119,6 +211,7 @@ class _Still:
     Attributes
     ----------
     blocks : P, q, A and b it was made from: their bases and which entries move
+    finite : whether all of their bases are
     costs : which of the entries of q that move are costs, and not the offset
     cost : the largest of all other costs
     odd : whether something else is not of ordinary size
@@ -129,6 +222,7 @@ class _Still:
 
     def __init__(self, data: ProgramData, layout: Layout) -> None:
         P, q, A, b = self.blocks = (data.P, data.q, data.A, data.b)
+        self.finite = all(np.isfinite(block.base).all() for block in self.blocks)
         constant, last = np.abs(A.base), len(q.base) - 1
         constant[A.where] = 0.0
         self.costs = q.where < last
@@ -154,6 +248,37 @@ class _Still:
             own.base is other.base and own.where is other.where
             for own, other in zip(self.blocks, blocks, strict=True)
         )
+
+
+def cone_units(data: ProgramData) -> tuple[Scaling, npt.NDArray[np.bool_]]:
+    """One unit for each curved cone and its own columns, one for the objective; and
+    whether all is of ordinary size then, shape (n,).
+    """
+    program, n = data.program, len(data)
+    layout = layout_of(program)
+    e = -_rounded_logs(layout.largest_shared(np.abs(data.A.rows())))
+    d = np.where(layout.own >= 0, -e[:, np.maximum(layout.own, 0)], 0.0)
+    units = Scaling(
+        e[:, layout.of_entry], e[:, layout.of_row], d, np.zeros(n), np.zeros(n)
+    )
+    seen = units.apply(data)
+    cost = np.maximum(
+        np.abs(seen.q.values[:, :-1]).max(axis=1, initial=0.0),
+        np.abs(seen.P.values).max(axis=1, initial=0.0),
+    )
+    size, good = np.abs(seen.A.values), np.isfinite(cost)
+    for groups, _ in layout.sides:
+        good &= ~_is_far(groups.reduced(size, np.maximum)).any(axis=1)
+    good &= ~_is_far(np.abs(seen.b.values)).any(axis=1)
+    good &= ~((size < SMALL) & (size > 0)).any(axis=1)
+    aim = np.where(_is_far(cost), -_rounded_logs(cost), 0.0)
+    return replace(units, objective=aim), np.asarray(good)
+
+
+def _rounded_logs(sizes: Array) -> Array:
+    """The nearest exponents of two, 0 where there is no size."""
+    usable = (sizes > 0) & np.isfinite(sizes)
+    return np.asarray(np.round(np.log2(np.where(usable, sizes, 1.0))), dtype=float)
 
 
 class Logarithms(NamedTuple):
@@ -279,10 +404,29 @@ class Layout:
         flat = [np.full(rows_of(*c), c[0] in ("zero", "nonneg")) for c in program.cones]
         curved = ~np.concatenate([np.zeros(0, dtype=bool), *flat])
         self._curved_entry = curved[program.indices]
+        self.own = self._owners(program)
+        self._shared_entry = self._curved_entry & (self.own[program.columns] < 0)
         self._still: _Still | None = None
         if self.pairs:
             self._of_pair_entry = _Groups(entry, self.pairs)
             self._of_pair_row = _Groups(row, self.pairs)
+
+    def _owners(self, program: ConeProgram) -> Indices:
+        """The group of the curved cone that has all of a column, or -1: (nx,)."""
+        first, last = np.full((2, program.width), -1)
+        first[program.columns[::-1]] = self.of_entry[::-1]
+        last[program.columns] = self.of_entry
+        only = np.ones(program.width, dtype=bool)
+        same = self._curved_entry & (self.of_entry == first[program.columns])
+        only[program.columns[~same]] = False
+        return np.where(only & (first == last), first, -1)
+
+    def largest_shared(self, sizes: Array) -> Array:
+        """The largest entry of each curved cone in columns that are not its own, of
+        sizes (n, entries): (n, groups), 0 where there is none.
+        """
+        shared = np.where(self._shared_entry, sizes, 0.0)
+        return self._by_entry.reduced(shared, np.maximum)
 
     def still(self, data: ProgramData) -> _Still:
         """What no context moves: looked at again only if it is something else."""

@@ -18,7 +18,7 @@ from ..checks import Array
 from . import rays
 from .optimality import GOOD, LEAST, PASSABLE, relative_error
 from .program import ConeProgram, Indices, ProgramData, Varying
-from .scaling import MANY_SWEEPS, SWEEPS, Scaling, extraordinary, scale
+from .scaling import MANY_SWEEPS, Units, in_groups, scale
 
 #: What a solver can say of a context; arrays hold positions in this list.
 STATUSES = ("optimal", "infeasible", "unbounded", "solver_failed")
@@ -129,14 +129,10 @@ class Clarabel:
         x, value = np.full((n, width), np.nan), np.full(n, np.nan)
         bound, resolution = value.copy(), np.zeros(n)
         proved = np.zeros(n, dtype=bool)
-        usable = data.finite
-        odd = extraordinary(data)
-        for rows in (np.flatnonzero(usable & ~odd), np.flatnonzero(usable & odd)):
-            if not rows.size:
-                continue
-            some = data if len(rows) == n else data.at(rows)
-            if self.effort or odd[rows[0]]:
-                part = self._solve(some, bool(odd[rows[0]]))
+        sweeps = MANY_SWEEPS if self.effort else None
+        for rows, some, units in in_groups(data, sweeps):
+            if self.effort or units is not None:
+                part = self._solve(some, units)
             else:
                 part = _run(some, careful=False)
             status[rows], x[rows] = part.status, part.x
@@ -150,11 +146,9 @@ class Clarabel:
         objective, bound = sign * (value + offsets), sign * (bound + offsets)
         return Solutions(status, x, objective, bound, resolution, proved)
 
-    def _solve(self, data: ProgramData, odd: bool) -> Solutions:
+    def _solve(self, data: ProgramData, scaling: Units | None) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
         careful = self.effort > 0
-        sweeps = MANY_SWEEPS if careful else SWEEPS
-        scaling = scale(data, sweeps=sweeps) if odd else None
         if scaling is None:
             solved = _run(data, careful)
         else:
@@ -178,7 +172,7 @@ class Clarabel:
         return solved
 
 
-def _in_units(data: ProgramData, scaling: Scaling, careful: bool) -> Solutions:
+def _in_units(data: ProgramData, scaling: Units, careful: bool) -> Solutions:
     solved = _run(scaling.apply(data), careful)
     bound = np.full(len(data), np.nan) if solved.bound is None else solved.bound
     return Solutions(

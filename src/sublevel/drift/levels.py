@@ -15,7 +15,7 @@ from ..predictions import Table, count_rows, take_rows
 from ..robust.calibration_points import level_units
 from ..robust.decisions import Decisions
 from ..robust.evaluating import Decides, realised
-from ..robust.judge.ruler import Realised
+from ..robust.judge.realised import Realised
 from ..robust.labelled import Outcome, label
 from ..robust.policy import Policy
 from .recent import Recent

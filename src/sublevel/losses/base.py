@@ -359,7 +359,7 @@ def met(
     >>> met("Squared", [1.0, 2.0], [1, 3])[1]
     array([1., 3.])
     """
-    if is_expression(prediction):
+    if not isinstance(prediction, KINDS) and is_expression(prediction):
         raise InvalidParameter(
             f"{owner}.score(prediction, outcome) must be given numbers, got the CVXPY "
             f"expression {prediction}. Use {owner}.expression."
@@ -390,6 +390,8 @@ def location_of(prediction: Forecast) -> Array:
     location: Any = prediction
     if isinstance(prediction, Prediction):
         location = prediction.location
+        if type(location) is np.ndarray:
+            return location
     elif isinstance(prediction, KINDS):
         as_kind("a loss of numbers", prediction, Prediction)
     numbers: Array

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from ..calibration.envelope import Rows
 from ..calibration.levels import Everywhere, Geometric, Levels, as_levels, refine
 from ..calibration.search import Looks, Search
+from ..caller import warn_caller
 from ..checks import Array
 from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
@@ -25,7 +25,7 @@ from ..progress import Bar
 from .contexts import GivenSets, require_compiled
 from .evaluating import realised
 from .fallback import as_fallback, fall_back
-from .judge.ruler import has_failed
+from .judge.statuses import has_failed
 from .keys import UncertainKey
 from .labelled import LabelledContexts, Outcome, label
 from .used_rows import refuse_same_fold
@@ -134,13 +134,12 @@ class PolicyPoints:
         """Nothing tells the units of a loss but the data to calibrate on."""
         finite = np.abs(self.scores[np.isfinite(self.scores)])
         if finite.size and float(np.median(finite)) < 1:
-            warnings.warn(
+            warn_caller(
                 f"{owner}: levels are looked at in units of 1, which is coarse where "
                 f"losses are of size {np.median(finite):.2g}. No other data tell the "
                 "unit of the loss: call LossSet.fit(X_train, Y_train), which leaves "
                 "fitted models alone, or give the loss its unit=, or grid=.",
                 CoarseLevels,
-                stacklevel=4,
             )
 
     def _training_scores(self) -> Array | None:
@@ -182,7 +181,7 @@ class PolicyPoints:
                 None if batch is None else batch.at_budgets(rows, levels * unit)
             )
         sets = GivenSets(self.labelled.keys, batches, len(rows), len(self.scores))
-        with Bar(len(rows), "decisions") if self.progress else nullcontext() as bar:
+        with self._bar(len(rows)) as bar:
             arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
         arrays = fall_back(arrays, self.fallback)
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
@@ -190,6 +189,12 @@ class PolicyPoints:
         self.tally["solves"] += len(rows)
         self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
+
+    def _bar(self, size: int) -> AbstractContextManager[Bar | None]:
+        """A bar of the next round, where there is to be one."""
+        self.tally["rounds"] += 1
+        turn = self.tally["rounds"]
+        return Bar(size, "decisions", turn) if self.progress else nullcontext()
 
     def budgets(self, level: float) -> dict[str, float]:
         """The budget of each LossSet at a level, by the name of its parameter."""
@@ -202,12 +207,11 @@ class PolicyPoints:
     def warn_of_failures(self, owner: str) -> None:
         """Tell of decisions that exist and could not be computed."""
         if self.tally["failed"]:
-            warnings.warn(
+            warn_caller(
                 f"{owner}: {self.tally['failed']} of {self.tally['solves']} decisions "
                 "could not be computed, and were counted as violations. Look at the "
                 "scale of the data, or try another solver.",
                 SolvesFailed,
-                stacklevel=4,
             )
 
 

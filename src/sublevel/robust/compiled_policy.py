@@ -19,6 +19,7 @@ from ..losses import Loss
 from ..predictions import Table, index_of
 from ..progress import Bar
 from ..sets import UncertaintySet
+from ..sets.mixed import has_labels
 from ..tables import html_table
 from .contexts import Contexts, ContextSets, contexts_to_decide
 from .deciding import Sets, decide_sets, require_chunk
@@ -257,6 +258,12 @@ class CompiledPolicy:
                 f"Policy.save() needs a compiled program, and {self.one_by_one}. Save "
                 "the model's code and its LossSets instead."
             )
+        if any(has_labels(loss) for losses in self._losses for loss in losses or ()):
+            raise InvalidParameter(
+                "Policy.save() must have sets of numbers alone, got labels beside "
+                "them, whose names no file holds. Save the model's code and its "
+                "LossSets instead."
+            )
         void = self._is_void()
         probes = None if void else self._probes()
         write_file(
@@ -302,17 +309,17 @@ class CompiledPolicy:
         if self._settled is None:
             promise = promise_of(self._keys)
             return vouched(promise) if sets.foreign else promise
-        if self._is_void(sets.riders, stacklevel=6):
+        if self._is_void(sets.riders):
             return None
         certificate = self._settled.certificate
         return vouched(certificate) if sets.foreign else certificate
 
-    def _is_void(self, riders: Riders | None = None, stacklevel: int = 4) -> bool:
+    def _is_void(self, riders: Riders | None = None) -> bool:
         """Whether the decision rule is not the one calibrated; then with a warning."""
         recognition = None if self._settled is None else self._settled.recognition
         if recognition is None:
             return False
-        return is_void(recognition, self._rule(), riders, stacklevel)
+        return is_void(recognition, self._rule(), riders)
 
     def _rule(self) -> DecisionRule:
         """What decisions depend on: how they are made, parameters, and sources."""

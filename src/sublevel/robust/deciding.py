@@ -15,7 +15,7 @@ from ..loss_set.batch import Batch
 from ..parallel import count_workers, each
 from ..progress import Bar
 from .decisions import DecisionArrays, Layout
-from .judge.ruler import has_failed
+from .judge.statuses import has_failed
 from .keys import UncertainKey
 from .solve.chunk import ChunkTask
 
@@ -100,14 +100,16 @@ def decide_chunks(
     """Chunk after chunk. Models predict here, workers solve."""
     rows, workers = sets.rows, count_workers(n_jobs)
     task = task.for_contexts(sets.total)
-    # A context that no result speaks of would be seen.
-    decisions = task.layout.room(np.full(rows, "lost"))
     if step is None:
         # As many as share the work and fit in memory together.
         program = task.compiled.program
         numbers = len(program.indices) + program.height + program.width
         most = MOST_ALONE if workers == 1 else MOST_CONTEXTS
         step = max(1, min(MOST_NUMBERS // numbers, most))
+    if rows == 1:
+        return _decide_one(task, sets, bar, rescue)
+    # A context that no result speaks of would be seen.
+    decisions = task.layout.room(np.full(rows, "lost"))
     good: dict[int, Indices] = {}
     batches: dict[int, list[Batch | None]] = {}
 
@@ -127,6 +129,22 @@ def decide_chunks(
         del batches[k]
         if bar is not None:
             bar.advance(len(span))
+    return decisions
+
+
+def _decide_one(
+    task: ChunkTask, sets: Sets, bar: Bar | None, rescue: Rescue | None
+) -> DecisionArrays:
+    """The only context: what chunks need to be put together is left out."""
+    batches, good = sets.where_possible(np.zeros(1, dtype=int))
+    if good.size:
+        decisions = task.decide(batches, 1)
+        if rescue is not None:
+            _rescue(decisions, sets, batches, rescue)
+    else:
+        decisions = task.layout.room(["invalid_prediction"])
+    if bar is not None:
+        bar.advance(1)
     return decisions
 
 
@@ -171,7 +189,8 @@ def _rescue(
     batches: list[Batch | None],
     rescue: Rescue,
 ) -> None:
-    for k in np.flatnonzero(has_failed(decisions.status)).tolist():
+    failed = has_failed(decisions.status)
+    for k in np.flatnonzero(failed).tolist() if failed.any() else ():
         regions = _regions(sets, batches, k)
         rescued = None if regions is None else rescue(regions)
         if rescued is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..checks import Array
 from ..evaluation.evaluation import Evaluation
 from .decisions import DecisionArrays, Decisions
-from .judge.ruler import Realised
+from .judge.realised import Realised
 
 if TYPE_CHECKING:
     from .problem import RobustProblem

@@ -13,7 +13,8 @@ from ..checks import Array, as_numbers
 from ..errors import InvalidParameter
 from .decisions import DecisionArrays, ModelLeaf, Named
 from .judge.materiality import RESOLUTION
-from .judge.ruler import Ruler, is_decided
+from .judge.ruler import Ruler
+from .judge.statuses import is_decided
 from .judge.tape import Leaves
 
 

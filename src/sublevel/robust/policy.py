@@ -273,6 +273,7 @@ class Policy(CompiledPolicy):
         n_jobs: int | None = None,
         groups: LabelsOrGroups | None = None,
         progress: bool = False,
+        regret: bool = True,
     ) -> Evaluation:
         """What the policy's decisions are worth at known outcomes.
 
@@ -292,8 +293,11 @@ class Policy(CompiledPolicy):
         progress : bool, default False
             Whether to show bars on a terminal or in a notebook: of outcomes decided
             in hindsight, for the regret, and of contexts.
+        regret : bool, default True
+            Whether to solve for someone who knows the outcome; without it regret is
+            nan.
         """
-        return evaluate_policy(self, X, Y, n_jobs, groups, progress)
+        return evaluate_policy(self, X, Y, n_jobs, groups, progress, regret)
 
     def certify(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..checks import require_bool
 from ..evaluation.by_group import (
     LabelsOrGroups,
@@ -29,13 +31,16 @@ def evaluate_policy(
     n_jobs: int | None,
     groups: LabelsOrGroups | None,
     progress: bool,
+    regret: bool,
 ) -> Evaluation:
     """The evaluation of `Policy.evaluate`, with its warning of groups."""
     owner = "Policy.evaluate"
-    require_bool(owner, progress=progress)
+    require_bool(owner, progress=progress, regret=regret)
     labelled = label(policy.problem.keys, X, Y, owner)
     named = read_groups(owner, groups, X, len(labelled))
-    best = clairvoyant(policy.problem, labelled.outcomes, n_jobs, progress)
+    best = np.full(len(labelled), np.nan)
+    if regret:
+        best = clairvoyant(policy.problem, labelled.outcomes, n_jobs, progress)
     decisions = policy.decide(X, n_jobs=n_jobs, progress=progress)
     evaluation = evaluation_of(policy, decisions, labelled.outcomes, best)
     evaluation = replace(evaluation, groups=named, alpha=policy.promised_alpha)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..predictions import is_frame
 from .decisions import Decisions
 from .evaluating import realised
-from .judge.ruler import has_failed
+from .judge.statuses import has_failed
 from .labelled import label
 
 if TYPE_CHECKING:

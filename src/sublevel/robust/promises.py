@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 from ..calibration.certificates import with_sentence
+from ..caller import warn_caller
 from ..errors import CertificateVoid
 from ..guarantees import Certificate
 from ..tables import number_in_short
@@ -51,10 +51,7 @@ def vouched(promise: Promise) -> Promise:
 
 
 def is_void(
-    recognition: Recognition | None,
-    rule: DecisionRule,
-    riders: Riders | None,
-    stacklevel: int,
+    recognition: Recognition | None, rule: DecisionRule, riders: Riders | None
 ) -> bool:
     """Whether the decision rule is not the one calibrated; then with a warning.
 
@@ -63,15 +60,13 @@ def is_void(
     recognition : what decisions depended on; None where nothing is promised
     rule : what they depend on
     riders : probes that were asked along with contexts, or None
-    stacklevel : of the warning
     """
     changed = None if recognition is None else recognition.changed(rule, riders)
     if changed is not None:
-        warnings.warn(
+        warn_caller(
             f"The policy's certificate is void: {changed} since it was calibrated. "
             "Calibrate it again; data that vary from context to context belong to X.",
             CertificateVoid,
-            stacklevel=stacklevel,
         )
     return changed is not None
 

@@ -20,6 +20,7 @@ from ..errors import InfiniteBudget, InvalidParameter
 from ..evaluation.by_group import LabelsOrGroups
 from ..evaluation.evaluation import Evaluation
 from ..guarantees import Calibrated, Calibration, Certificate
+from ..guarantees.in_time import with_times
 from ..parallel import count_workers, each
 from ..tables import html_table
 from .behaviour import Action, Behaviour
@@ -237,6 +238,7 @@ class Rule:
         band.require_within(owner, alpha)
         acts, words = self.points.has_fallback, self.wording
         certificate = band_certificate(band, alpha, owner, acts, words)
+        certificate = with_times(certificate, self.points.X)
         if isinf(certificate.budget):
             warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
         return replace(self, calibration=Calibration(certificate.budget, certificate))

@@ -15,7 +15,8 @@ from ..calibration.request import Request
 from ..caller import warn_caller
 from ..checks import require_bool
 from ..errors import InfiniteBudget
-from ..guarantees import Calibrated, Calibration
+from ..guarantees import Calibrated, Calibration, Certificate
+from ..guarantees.in_time import with_times
 from ..parallel import count_workers
 from ..progress import Bar
 from .behaviour import Behaviour
@@ -74,22 +75,27 @@ class Running:
             points.recognise()
             calibration = points.search().calibrate(request, contexts)
         points.warn_of_failures()
-        calibration = _noting(calibration, allowance.spent)
+        certificate = with_times(calibration.certificate, contexts)
+        certificate = _noting(certificate, allowance.spent)
+        calibration = _under(calibration, certificate)
         if isinf(calibration.certificate.budget):
             warn_caller(calibration.certificate.note, InfiniteBudget)
         return calibration, replace(points, bar=None)
 
 
-def _noting(calibration: Calibrated, spent: str) -> Calibrated:
+def _noting(certificate: Certificate, spent: str) -> Certificate:
     """The same, with a word on a search that was stopped early."""
-    certificate = calibration.certificate
     if not spent:
-        return calibration
+        return certificate
     why = (
         f"The search was stopped by {spent}: lower levels were not looked at, and one "
         "of them may do. Allow more; with resume=... it goes on where it was."
     )
-    note = replace(certificate, note=why)
+    return replace(certificate, note=why)
+
+
+def _under(calibration: Calibrated, certificate: Certificate) -> Calibrated:
+    """The same levels, under another certificate."""
     if isinstance(calibration, Calibration):
-        return Calibration(calibration.budget, note)
-    return replace(calibration, certificate=note)  # type: ignore[type-var]
+        return Calibration(calibration.budget, certificate)
+    return replace(calibration, certificate=certificate)  # type: ignore[type-var]

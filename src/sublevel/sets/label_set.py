@@ -106,7 +106,9 @@ class LabelSet(UncertaintySet):
         """The classes of each block that occur in some member."""
         ends = np.cumsum(self._prices.sizes)[:-1]
         blocks = zip(self.classes, np.split(self._prices.usable(), ends), strict=True)
-        return tuple(tuple(compress(names, usable)) for names, usable in blocks)
+        return tuple(
+            tuple(map(_plain, compress(names, usable))) for names, usable in blocks
+        )
 
     def encode(self, labels: npt.ArrayLike | Sequence[object]) -> Array:
         """One-hot outcomes of labels, shape (blocks,) or (n, blocks)."""
@@ -202,6 +204,11 @@ class LabelSet(UncertaintySet):
     def listed(self, most: int | None = None) -> Array | None:
         labels = self._prices.listed(MOST_LISTED if most is None else most)
         return None if labels is None else one_hot(labels, self._prices.sizes)
+
+
+def _plain(name: Hashable) -> Hashable:
+    """A label without NumPy's type around it, which prints at length."""
+    return name.item() if isinstance(name, np.generic) else name
 
 
 def _listed(labels: Sequence[Hashable]) -> str:

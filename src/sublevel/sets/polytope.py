@@ -114,8 +114,8 @@ class Polytope(UncertaintySet):
         array([[3.], [1.]])
         """
         self.require_bounded("vertices")
-        hull = _Hull.of(self.A, self.b)
-        return hull.point + hull.corners() @ hull.basis.T
+        hull, units = self._hull()
+        return units * (hull.point + hull.corners() @ hull.basis.T)
 
     def corners(self, most: int) -> Array | None:
         if self.dim > MOST_CORNER_DIMENSIONS or not self.is_bounded:
@@ -161,7 +161,8 @@ class Polytope(UncertaintySet):
         rows = self.A * np.exp2(row[:, None] + column)
         length = np.linalg.norm(rows, axis=1)
         bound = self.b * np.exp2(row) / length
-        size = float(np.abs(bound).max()) or 1.0
+        # A power of two costs no digit.
+        size = float(np.exp2(np.round(np.log2(np.abs(bound).max() or 1.0))))
         return rows / length[:, None], bound / size, size * np.exp2(column)
 
     def maximiser(self, direction: Array) -> Array:
@@ -185,25 +186,34 @@ class Polytope(UncertaintySet):
             )
         return np.asarray(units * answer.x, dtype=float)
 
+    def _hull(self) -> tuple[_Hull, Array]:
+        """The hull in units of the components, and those units, shape (m,)."""
+        rows, bound, units = self._scaled()
+        return _Hull.of(rows, bound), units
+
     def hull_basis(self) -> Array:
-        return _Hull.of(self.A, self.b).basis
+        hull, units = self._hull()
+        return np.linalg.qr(units[:, None] * hull.basis)[0]
 
     def interior_point(self) -> Array:
-        hull = _Hull.of(self.A, self.b)
-        return hull.point + hull.basis @ hull.deepest()
+        hull, units = self._hull()
+        return units * (hull.point + hull.basis @ hull.deepest())
 
     def measure(self) -> float:
-        hull = _Hull.of(self.A, self.b)
+        hull, units = self._hull()
         k = hull.basis.shape[1]
         if k == 0:
             return 0.0
         if k > MOST_HULL_DIMENSIONS:
             return polar_volume(self)
+        # What a unit of the hull's volume is in units of the outcome.
+        stretch = np.linalg.qr(units[:, None] * hull.basis)[1]
+        unit = abs(float(np.prod(np.diagonal(stretch))))
         if k == 1:
-            return float(np.ptp(hull.corners()))
+            return unit * float(np.ptp(hull.corners()))
         from scipy.spatial import ConvexHull
 
-        return float(ConvexHull(hull.corners()).volume)
+        return unit * float(ConvexHull(hull.corners()).volume)
 
 
 def _opposite(rows: Array, bound: Array) -> tuple[list[int], list[int]]:
@@ -289,6 +299,11 @@ def _relative_interior(A: Array, b: Array) -> tuple[Array, BoolArray]:
         A_ub=np.hstack([A, np.eye(k), -b[:, None]]),
         b_ub=np.zeros(k),
     )
+    if answer.status != 0:
+        raise SolverFailed(
+            f"HIGHS stopped with status {answer.status} while looking for the inside "
+            f"of a Polytope: {answer.message}"
+        )
     return answer.x[:m] / answer.x[-1], answer.x[m : m + k] > 0.5
 
 

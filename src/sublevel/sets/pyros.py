@@ -74,19 +74,19 @@ def _export(region: Exports, pyros: ModuleType) -> PyrosSet:
     _refuse(region)
 
 
-@_export.register
+@_export.register(Box)
 def _(region: Box, pyros: ModuleType) -> PyrosSet:
     region.require_bounded("to_pyros")
     return pyros.BoxSet(np.column_stack([region.lower, region.upper]))
 
 
-@_export.register
+@_export.register(Polytope)
 def _(region: Polytope, pyros: ModuleType) -> PyrosSet:
     region.require_bounded("to_pyros")
     return pyros.PolyhedralSet(region.A, region.b)
 
 
-@_export.register
+@_export.register(Budget)
 def _(region: Budget, pyros: ModuleType) -> PyrosSet:
     gamma = min(region.gamma, float(region.dim))
     return pyros.CardinalitySet(
@@ -94,13 +94,13 @@ def _(region: Budget, pyros: ModuleType) -> PyrosSet:
     )
 
 
-@_export.register
+@_export.register(StretchedBall)
 def _(region: StretchedBall, pyros: ModuleType) -> PyrosSet:
     region.require_bounded("to_pyros")
     return _ball(region.norm_ball, pyros)
 
 
-@_export.register
+@_export.register(Sublevel)
 def _(region: Sublevel, pyros: ModuleType) -> PyrosSet:
     loss, budget = region.loss, region.effective_budget
     if isinstance(loss, Pinball):
@@ -119,7 +119,7 @@ def _(region: Sublevel, pyros: ModuleType) -> PyrosSet:
     return _ball(ball, pyros)
 
 
-@_export.register
+@_export.register(VariationBall)
 def _(region: VariationBall, pyros: ModuleType) -> PyrosSet:
     total = np.ones((1, region.dim))
     rows = np.concatenate([-np.eye(region.dim), total, -total])
@@ -130,12 +130,12 @@ def _(region: VariationBall, pyros: ModuleType) -> PyrosSet:
     return pyros.IntersectionSet(simplex=pyros.PolyhedralSet(rows, bounds), near=near)
 
 
-@_export.register
+@_export.register(LabelSet)
 def _(region: LabelSet, pyros: ModuleType) -> PyrosSet:
     _refuse_many(region, "more")
 
 
-@_export.register
+@_export.register(Product)
 def _(region: Product, pyros: ModuleType) -> PyrosSet:
     if any(part.listed() is not None for part in region.sets):
         raise InvalidParameter(
@@ -145,7 +145,7 @@ def _(region: Product, pyros: ModuleType) -> PyrosSet:
     return pyros.CartesianProductSet([_export(part, pyros) for part in region.sets])
 
 
-@_export.register
+@_export.register(Intersection)
 def _(region: Intersection, pyros: ModuleType) -> PyrosSet:
     if len(region.parts()) > 1:
         _refuse(region)

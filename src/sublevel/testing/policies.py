@@ -11,7 +11,7 @@ from ..checks import Array
 from ..evaluation import Evaluation
 from ..predictions import Table, count_rows, take_rows
 from ..robust import Decisions, Policy
-from ..robust.judge.ruler import has_failed, is_decided
+from ..robust.judge.statuses import has_failed, is_decided
 from .contract import require
 
 

@@ -12,7 +12,7 @@ from sublevel.baselines.scenario_model import ScenarioModel
 from sublevel.baselines.scenario_program import ScenarioProgram
 from sublevel.baselines.weights import Sample
 from sublevel.conic.program import Uncompilable
-from sublevel.robust.judge.ruler import TOLERANCE
+from sublevel.robust.judge.judgement import TOLERANCE
 from sublevel.robust.judge.scenario_rows import scenario_ruler
 from sublevel.robust.judge.set_oracles import FixedOracle
 

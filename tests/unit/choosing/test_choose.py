@@ -10,7 +10,7 @@ import pytest
 
 import sublevel as sl
 from sublevel.choosing.choice import costs_of
-from sublevel.choosing.choose import crossed
+from sublevel.choosing.crossing import AROUND, compared, crossed
 from sublevel.errors import InvalidParameter
 
 DIM = 3
@@ -53,7 +53,7 @@ def test_the_right_shape_is_chosen(choice):
     assert table["certified"].is_monotonic_decreasing
     # Each part is evaluated at what the others were calibrated to.
     X, Y = draw(80, 0)
-    again = crossed(shapes()["squared"], X, Y, 0.2, "marginal", 5, None)
+    again = crossed(shapes()["squared"], X, Y, 0.2, "marginal", 5, None).at_alpha
     assert np.allclose(again.certified, choice.evaluations["squared"].certified)
     assert len(again.status) == 80
 
@@ -181,8 +181,25 @@ def test_folds_that_share_a_search_are_calibrated_as_they_would_be_alone(monkeyp
     shared = crossed(policy, X, Y, 0.2, "marginal", 3, None)
     monkeypatch.setattr(sys.modules[crossed.__module__], "_shared", lambda *_: None)
     alone = crossed(policy, X, Y, 0.2, "marginal", 3, None)
-    assert np.array_equal(shared.certified, alone.certified)
-    assert np.array_equal(shared.violated, alone.violated)
+    assert set(shared.around) == set(AROUND)
+    assert set(alone.around) == {1.0}
+    assert np.array_equal(shared.at_alpha.certified, alone.at_alpha.certified)
+    assert np.array_equal(shared.at_alpha.violated, alone.at_alpha.violated)
+
+
+def test_costs_are_compared_around_alpha():
+    """On average over calibrations at levels near by, each as it would be alone."""
+    X, Y = draw(60, 6)
+    squared = shapes()["squared"]
+    around = crossed(squared, X, Y, 0.25, "marginal", 3, None)
+    each = [
+        crossed(squared, X, Y, share * 0.25, "marginal", 3, None).at_alpha.certified
+        for share in AROUND
+    ]
+    costs = compared({"squared": around}, "certified", -1.0)["squared"]
+    assert np.allclose(costs, -np.mean(each, axis=0))
+    # Rewards fall as the level does, so a single level would be seen.
+    assert abs(costs.mean() + each[AROUND.index(1.0)].mean()) > 1e-3
 
 
 def test_a_bar_counts_candidates(capsys):

@@ -17,7 +17,7 @@ from sublevel.guarantees import (
     Weighted,
 )
 from sublevel.robust.evaluating import realised
-from sublevel.robust.judge.ruler import FAILED
+from sublevel.robust.judge.statuses import FAILED
 from sublevel.robust.sources import AtLevel
 
 GRID = np.geomspace(0.02, 20.0, 25)
@@ -707,3 +707,21 @@ def test_decisions_that_fail_count_alike_when_calibrating_and_evaluating():
         assert happened.violated[:3].all()
         assert np.isposinf(happened.miss[:3]).all()
         assert not happened.decided[:3].any()
+
+
+def test_likelihoods_are_searched_below_every_loss():
+    """In twelve directions no outcome has a small loss; decisions need a small set."""
+    rng = np.random.default_rng(0)
+    X, Y = np.zeros((200, 1)), 1.0 + 0.3 * rng.normal(size=(200, 12))
+
+    def predict(X):
+        return np.ones((len(X), 12)), np.full((len(X), 12), 0.3)
+
+    r, w = sl.Uncertain(12, name="r"), cp.Variable(12, nonneg=True)
+    sets = sl.LossSet(predict, sl.losses.NLL(share=1 / 12))
+    problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: sets})
+    policy = problem.compile().calibrate(X, Y, alpha=0.1)
+    assert policy.budget_ < sets.scores(X, Y).min()
+    # The level is tight: a step lower more than the twenty allowed are violated.
+    assert policy.evaluate(X, Y).violation <= 0.1
+    assert policy.at(policy.budget_ - 0.2).evaluate(X, Y).violation > 0.1

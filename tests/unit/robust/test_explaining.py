@@ -193,7 +193,10 @@ def test_labels_are_explained_by_their_names():
     limits = [boats >= 1, boats <= 3]
     policy = sl.RobustProblem(goal, limits, {weather: sets}).compile()
     policy.calibrate(X[FOLD], y[FOLD], alpha=0.02)
-    texts = [str(decision.explain()) for decision in policy.decide(X[NEW])]
+    each = [decision.explain() for decision in policy.decide(X[NEW])]
+    texts = [str(explained) for explained in each]
+    names = ["weather[calm]", "weather[rain]", "weather[storm]"]
+    assert list(each[0].to_pandas().index) == names
     regions = sets.predict_set(X[NEW], budget=policy.budget_)
     beside = 0
     for text, region, label in zip(texts, regions, model.predict(X[NEW]), strict=True):

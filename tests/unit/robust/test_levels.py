@@ -51,6 +51,12 @@ def test_signed_goes_below_the_least():
     assert 0.0 in levels
 
 
+def test_signed_goes_as_far_below_the_least_as_a_quarter_lies_above():
+    scores = np.array([10.0, 16.0, 16.0, 18.0, 30.0])
+    levels = list(Signed().downwards(scores))
+    assert levels[-1] < 4.0 <= levels[-2]
+
+
 def test_a_heavy_tail_costs_few_levels():
     scores = np.array([-4.0, 1e12])
     assert len(list(Signed().downwards(scores))) < 700

@@ -73,6 +73,16 @@ def test_the_loss_set_was_fitted_again():
         assert policy.decide(X[200:]).certificate is None
 
 
+def test_the_warning_names_the_line_that_decided_or_saved(tmp_path):
+    policy, sets, _ = calibrated()
+    sets.fit(X[:50], Y[:50])
+    with pytest.warns(CertificateVoid) as decided:
+        policy.decide(X[200:])
+    with pytest.warns(CertificateVoid) as saved:
+        policy.save(tmp_path / "policy.npz")
+    assert [one.filename for one in (*decided, *saved)] == [__file__] * 2
+
+
 def test_the_same_model_trained_again_in_place():
     model = make_pipeline(StandardScaler(), LinearRegression()).fit(X[:100], Y[:100])
     policy, *_ = calibrated(model)

@@ -772,6 +772,38 @@ def test_what_certificates_say():
     assert sl.guarantees.Certificate.from_dict(certificate.to_dict()) == certificate
 
 
+@pytest.mark.parametrize("guarantee", ["marginal", sl.guarantees.UnitAverage("days")])
+def test_rows_with_times_say_what_is_assumed_of_later_ones(guarantee):
+    rng = np.random.default_rng(0)
+    times = pd.date_range("2024-03-01", periods=240, freq="h")
+    X = pd.DataFrame({"load": rng.uniform(5, 10, size=240)}, index=times)
+    Y = X["load"].to_numpy() + rng.normal(size=240)
+
+    def rule(X):
+        return sl.calibrate_rule(
+            lambda x, margin: float(np.ravel(x)[0]) + margin,
+            lambda reserve, y: y > reserve,
+            X,
+            Y,
+            0.2,
+            levels=np.linspace(0, 6, 25),
+            guarantee=guarantee,
+        )
+
+    timed = rule(X)
+    last = timed.certificate_.assumptions[-1]
+    assert "2024-03-01" in last
+    assert "2024-03-10" in last
+    assert "later ones are assumed to be like these" in last
+    if guarantee == "marginal":
+        # Rows without times have nothing to say of them, and the same level.
+        plain = rule(X.reset_index(drop=True))
+        assert plain.level_ == timed.level_
+        assert plain.certificate_.assumptions == timed.certificate_.assumptions[:-1]
+        later = timed.at_alpha(0.2, alphas=(0.05, 0.2)).certificate_
+        assert "no confidence is left" in later.assumptions[-1]
+
+
 def test_an_evaluation_of_a_rule_mentions_no_certified_cost():
     X, Y = np.arange(1.0, 41.0), np.arange(1.0, 41.0)
     rule = sl.calibrate_rule(

@@ -193,3 +193,8 @@ def test_repr_has_the_labels_that_are_possible():
     many = LabelSet([np.zeros(9)] * 8, 1.0)
     assert "5 or 3 more" in repr(many)
     assert repr(many).endswith("; ...; budget=1)")
+
+
+def test_labels_are_plain_values():
+    value = LabelSet((np.zeros(2), np.zeros(1)), 1.0, (np.array([3, 5]), ["in"]))
+    assert repr(value.labels()) == "((3, 5), ('in',))"

@@ -125,3 +125,34 @@ def test_what_is_well_outside_is_outside_wherever_the_polytope_lies(middle):
     assert region.contains(center + 0.99999 * edge[:, None] * steps).all()
     for direction in steps:
         assert region.contains(region.worst_case(direction))
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_units_of_components_move_corners_volume_and_hull_along(flat):
+    """Thirteen orders between components: in the first ones HiGHS gave no answer."""
+    rng = np.random.default_rng(3)
+    A = np.vstack([np.eye(3), -np.eye(3), rng.normal(size=(4, 3))])
+    b = A @ [3.0, 4.0, 5.0] + np.append(rng.uniform(0.3, 0.7, 6), np.full(4, 0.6))
+    if flat:
+        across = np.array([[1.0, -2.0, 0.5]])
+        A, b = np.vstack([A, across, -across]), np.append(b, [-2.5, 2.5])
+    units = np.array([1e3, 1e5, 1e-8])
+    plain, scaled = Polytope(A, b), Polytope(A / units, b)
+
+    def in_order(corners):
+        return corners[np.lexsort(np.round(corners, 6).T)]
+
+    ours, theirs = in_order(scaled.vertices() / units), in_order(plain.vertices())
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7)
+    assert scaled.contains(scaled.interior_point()[None])[0]
+    # Directions of one hull are directions of the other.
+    basis, other = scaled.hull_basis() / units[:, None], plain.hull_basis()
+    assert basis.shape == other.shape
+    basis /= np.linalg.norm(basis, axis=0)
+    np.testing.assert_allclose(other @ (other.T @ basis), basis, atol=1e-6)
+    if flat:
+        normal = np.cross(*(units[:, None] * other).T)
+        stretch = np.linalg.norm(normal)
+    else:
+        stretch = np.prod(units)
+    assert scaled.measure() == pytest.approx(stretch * plain.measure(), rel=1e-6)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ...checks import Array
 from .. import rays
 from ..optimality import quadratic
-from ..program import ConeProgram, ProgramData
-from ..scaling import Scaling, extraordinary, scale
+from ..program import ConeProgram, Indices, ProgramData
+from ..scaling import Units, in_groups
 from ..solver import FAILED, INFEASIBLE, OPTIMAL, Clarabel, Solutions
 from . import certificate
 from .choice import obstacle, require
@@ -78,13 +78,9 @@ class Batched:
             return solved
         from .units import swept
 
-        plan, odd, usable = self.plan(program), extraordinary(data), data.finite
-        for rows in (np.flatnonzero(usable & ~odd), np.flatnonzero(usable & odd)):
-            if not rows.size:
-                continue
-            some = data if len(rows) == n else data.at(rows)
-            scaling = scale(some, by=swept) if odd[rows[0]] else None
-            _write(solved, rows, some, scaling, plan)
+        plan = self.plan(program)
+        for rows, some, units in in_groups(data, by=swept):
+            _write(solved, rows, some, units, plan)
         return solved
 
     def plan(self, program: ConeProgram) -> Plan:
@@ -98,9 +94,9 @@ class Batched:
 
 def _write(
     solved: Solutions,
-    rows: npt.NDArray[np.intp],
+    rows: Indices,
     data: ProgramData,
-    scaling: Scaling | None,
+    scaling: Units | None,
     plan: Plan,
 ) -> None:
     """Solve some rows, and write down what is certified."""

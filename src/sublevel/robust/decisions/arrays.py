@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices
-from ..judge.ruler import Judgement
+from ..judge.judgement import Judgement
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ...checks import Array
 from ...tables import html_table
-from ..judge.ruler import is_decided
+from ..judge.statuses import is_decided
 from ..model.reaction import Reaction
 from .audit import Audit
 from .background import unexplained

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...checks import Array, briefly, is_number
 from ...errors import InvalidParameter
 from ...tables import html_table
-from ..judge.ruler import is_decided
+from ..judge.statuses import is_decided
 from ..model.reaction import Reaction
 from .arrays import DecisionArrays
 from .audit import Audit

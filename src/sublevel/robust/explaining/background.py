@@ -14,8 +14,8 @@ from ...sets.label_set import names_of, one_hot
 from ..contexts import ContextSets, GivenSets
 from ..decisions import DecisionArrays, Decisions, in_short
 from ..evaluating import realised
-from ..judge.ruler import is_decided
 from ..judge.set_oracles import FixedOracle
+from ..judge.statuses import is_decided
 from ..judge.written_rows import Held
 from ..keys import UncertainKey
 from .decision_explanation import TIGHT, ConstraintRoom, DecisionExplanation
@@ -133,7 +133,7 @@ class PolicyBackground:
             outcomes.append(
                 WorstOutcome(
                     key.name,
-                    tuple(head for part in key.parts for head in part.heads()),
+                    _entries(key, _region(key, batch)),
                     point,
                     arrays.outcomes[number][0],
                     lower,
@@ -187,6 +187,14 @@ class PolicyBackground:
 
 def _region(key: UncertainKey, batch: Batch | None) -> Any:
     return key.source if batch is None else batch[0]
+
+
+def _entries(key: UncertainKey, region: Any) -> tuple[str, ...]:
+    """A name for each entry of an outcome; of labels, that of its class."""
+    if isinstance(region, LabelSet):
+        names = (str(name) for block in region.classes for name in block)
+        return tuple(f"{key.name}[{name}]" for name in names)
+    return tuple(head for part in key.parts for head in part.heads())
 
 
 def _labels(region: Any, worst: Array) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from ..contexts import GivenSets
 from ..decisions import DecisionArrays
 from ..evaluating import realised
 from ..fallback import fall_back
-from ..judge.ruler import is_decided
+from ..judge.statuses import is_decided
 from .policy_explanation import Looked, Step
 
 if TYPE_CHECKING:

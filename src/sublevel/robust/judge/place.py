@@ -6,6 +6,7 @@ Arrays only, so that a saved policy has them; `places` finds them in an expressi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -62,8 +63,16 @@ class TablePlace:
 
     def certain(self, values: Array, ordinary: Array) -> Array:
         """The part without the outcome, shape (n,)."""
-        weights = np.asarray(self.constant @ np.append(ordinary, 1.0))
+        if len(ordinary):
+            weights = np.asarray(self.constant @ np.append(ordinary, 1.0))
+        else:
+            weights = self._fixed
         return np.asarray(self._decision(values) @ weights)
+
+    @cached_property
+    def _fixed(self) -> Array:
+        """The part without the outcome where there are no ordinary parameters."""
+        return np.asarray(self.constant @ np.ones(1))
 
     def directions(self, values: Array, ordinary: Array) -> dict[int, Array]:
         """Key number -> slope in the entries it sees, shape (n, entries)."""

@@ -33,15 +33,14 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices
-from .materiality import RESOLUTION as RESOLUTION
-from .materiality import noise, sizes_elsewhere
+from .judgement import AIM, TOLERANCE, Judgement
+from .materiality import RESOLUTION, noise, sizes_elsewhere
+from .realised import Realised
 from .set_oracles import SetOracle
+from .statuses import Flags, has_failed, is_decided
 from .tape import Leaves, Tape
 from .written_rows import Extremes, Held, WrittenRows
 
-#: Relative miss at which a decision is solved for again, to more digits, and above
-#: which it does not pass.
-AIM, TOLERANCE = 1e-6, 1e-5
 #: Relative size of rounding when a row is evaluated.
 ROUNDING = 1e-12
 #: Relative misses up to which rounding is looked at more closely, and its relative size
@@ -58,86 +57,6 @@ IN_WORDS = (
     f"the solver, {RESOLUTION:g} of what the decision adds up; the audit passes slacks "
     f"up to {TOLERANCE:g} of a row's own size."
 )
-
-#: Statuses of contexts that have a decision to act on.
-DECIDED = ("optimal", "stopped_early", "fallback")
-#: Statuses of decisions that exist, but could not be computed: nothing was kept.
-FAILED = ("solver_failed", "audit_failed")
-
-Flags = npt.NDArray[np.bool_]
-
-
-def is_decided(status: npt.ArrayLike) -> Flags:
-    """Whether each context has a decision to act on, shape (n,).
-
-    Examples
-    --------
-    >>> is_decided(["optimal", "fallback", "infeasible", "audit_failed"])
-    array([ True,  True, False, False])
-    """
-    return np.isin(np.asarray(status), DECIDED)
-
-
-def has_failed(status: npt.ArrayLike) -> Flags:
-    """Whether a decision exists at each context that could not be computed, (n,)."""
-    return np.isin(np.asarray(status), FAILED)
-
-
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """What the judge says of n decisions.
-
-    Attributes
-    ----------
-    objective : shape (n,), the objective at its worst outcome
-    slack : shape (n, rows), by how much each uncertain row misses at its worst, in the
-        user's units, never negative
-    violations : shape (n, uncertain constraints), the largest slack of each
-    binding : shape (n,), the uncertain constraint with the least room; -1 without any
-    miss : shape (n,), the largest miss relative to its row's size; nan if some worst
-        outcome could not be believed
-    gap : shape (n,), how far the objective is from what the solver promised, relative
-    outcomes : for each key, shape (n, dim): the outcome worst for the objective, or for
-        the binding constraint
-    """
-
-    objective: Array
-    slack: Array
-    violations: Array
-    binding: Indices
-    miss: Array
-    gap: Array
-    outcomes: list[Array]
-
-    @property
-    def passed(self) -> Flags:
-        """Whether every miss is small, shape (n,)."""
-        return np.asarray(self.miss <= TOLERANCE)
-
-    @property
-    def clean(self) -> Flags:
-        """Whether no more digits are needed, shape (n,)."""
-        return np.asarray(self.miss <= AIM)
-
-
-@dataclass(frozen=True, eq=False)
-class Realised:
-    """What n decisions turn out to be worth once their outcomes are known.
-
-    Attributes
-    ----------
-    decided : shape (n,), whether there is a decision to act on
-    violated : shape (n,), whether a promise was missed, or a decision that exists could
-        not be computed; False where there is none
-    objective : shape (n,), the objective at the outcome; nan without a decision
-    miss : shape (n,), the largest miss relative to its row's size; -inf where nothing
-        is missed, inf where a decision could not be computed
-    """
-
-    decided: Flags
-    violated: Flags
-    objective: Array
-    miss: Array
 
 
 @dataclass(frozen=True, eq=False)

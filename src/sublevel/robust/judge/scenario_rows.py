@@ -49,6 +49,10 @@ class ScenarioTape(Tape):
         """The same."""
         return self.run(leaves)
 
+    def position(self, other: Tape) -> None:
+        """Steps of one scenario are not those of all."""
+        del other
+
     def gross(
         self, leaves: Leaves, floor: Array, whole: BoolArray | bool = False
     ) -> Array:

@@ -58,6 +58,15 @@ class Step:
     shape: Shape
     data: tuple[Any, ...] = ()
 
+    def repeats(self, other: Step, later: int) -> bool:
+        """Whether it does what a step of another tape does, so many steps later."""
+        return (
+            (self.name, self.shape) == (other.name, other.shape)
+            and self.args == tuple(k + later for k in other.args)
+            and len(self.data) == len(other.data)
+            and all(map(_is_same, self.data, other.data))
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Tape:
@@ -86,12 +95,28 @@ class Tape:
 
     def run(self, leaves: Leaves) -> Array:
         """The expression at every context, shape (n, *shape)."""
+        return self.results(leaves)[-1]
+
+    def results(self, leaves: Leaves, wanted: Sequence[int] = ()) -> list[Array]:
+        """Some steps at every context, and the last: shape (n, *shape) each."""
         results: list[Array] = []
         with np.errstate(all="ignore"):
             for step in self.steps:
                 results.append(_perform(step, [results[k] for k in step.args], leaves))
-        last = results[-1]
-        return np.broadcast_to(last, (len(leaves), *last.shape[1:]))
+        n = len(leaves)
+        return [
+            each if len(each) == n else np.broadcast_to(each, (n, *each.shape[1:]))
+            for each in (*(results[k] for k in wanted), results[-1])
+        ]
+
+    def position(self, other: Tape) -> int | None:
+        """The step at which another tape ends, if that is part of this one."""
+        count = len(other.steps)
+        for start in range(len(self.steps) - count + 1):
+            pairs = zip(self.steps[start:], other.steps, strict=False)
+            if all(mine.repeats(its, start) for mine, its in pairs):
+                return start + count - 1
+        return None
 
     def gross(
         self, leaves: Leaves, floor: Array, whole: BoolArray | bool = False
@@ -130,6 +155,14 @@ class Tape:
     def rows(self, leaves: Leaves) -> Array:
         """The same with the entries of the expression column by column: (n, size)."""
         return flat(self.run(leaves))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two things a step needs are the same, as far as can be told."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.shape == other.shape and bool((one == other).all())
+    simple = isinstance(one, int | float | str | tuple | None)
+    return one is other or (simple and type(one) is type(other) and one == other)
 
 
 def flat(values: Array) -> Array:

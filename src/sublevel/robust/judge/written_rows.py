@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from ...sets import Finite
 from .place import Place, ProbedPlace, value_at
 from .set_oracles import FixedOracle, SetOracle
 from .sum_row import SumRow
-from .tape import Leaves, Tape
+from .tape import Leaves, Tape, flat
 from .worst_sum import WorstSum
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class WrittenRows:
     concave: tuple[ConcavePart, ...] = ()
     sums: tuple[SumRow, ...] = ()
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of rows."""
         return int(np.prod(self.residual.shape, dtype=int))
@@ -146,8 +147,11 @@ class WrittenRows:
     def at(self, leaves: Leaves) -> tuple[Array, Array]:
         """The rows at known outcomes, and their net sizes: shape (n, rows) each."""
         if self.plain is None:
-            value = self.residual.rows(leaves)
-            return self._signed(value), self._sides(leaves)
+            within = self._within
+            if within is None:
+                return self._signed(self.residual.rows(leaves)), self._sides(leaves)
+            *sides, value = map(flat, self.residual.results(leaves, within[0]))
+            return self._signed(value), self._sized([*sides, *within[1]], len(leaves))
         free = self._free(leaves)
         certain, moved = np.empty_like(free), np.empty_like(free)
         for r, place in enumerate(self.plain):
@@ -369,14 +373,33 @@ class WrittenRows:
 
     def _sides(self, leaves: Leaves) -> Array:
         """The largest net size of what is compared, shape (n, rows)."""
-        size = np.zeros((len(leaves), self.size))
-        for side in self.sides:
-            rows = np.abs(side.rows(leaves))
-            size = np.maximum(
-                size,
-                rows if rows.shape == size.shape else rows.max(axis=1, keepdims=True),
-            )
+        return self._sized([side.rows(leaves) for side in self.sides], len(leaves))
+
+    def _sized(self, sides: Sequence[Array], n: int) -> Array:
+        """The largest of what is compared, from its rows."""
+        size = np.zeros((n, self.size))
+        for side in sides:
+            rows = np.abs(side)
+            if rows.shape[1] != size.shape[1]:
+                rows = rows.max(axis=1, keepdims=True)
+            size = np.maximum(size, rows)
         return size
+
+    @cached_property
+    def _within(self) -> tuple[list[int], list[Array]] | None:
+        """Where sides are among the steps of the residual, and sides that are numbers;
+        None where some are neither.
+        """
+        steps, numbers = [], []
+        for side in self.sides:
+            at = self.residual.position(side)
+            if at is not None:
+                steps.append(at)
+            elif len(side.steps) == 1 and side.steps[0].name == "constant":
+                numbers.append(flat(np.asarray(side.steps[0].data[0])[None]))
+            else:
+                return None
+        return steps, numbers
 
     def _signed(self, value: Array) -> Array:
         return np.abs(value) if self.equal else np.asarray(value)

@@ -17,7 +17,7 @@ from ...conic.program import Indices, ProgramData, fill
 from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
 from ...loss_set.batch import Batch
 from ..decisions import DecisionArrays, Layout
-from ..judge.ruler import Judgement
+from ..judge.judgement import Judgement
 from ..judge.set_oracles import BatchOracle, FixedOracle, SetOracle
 from .arrays import Compiled
 from .slot_values import end_values, require_filled, slot_values
@@ -111,19 +111,25 @@ class ChunkTask:
     ) -> npt.NDArray[np.bool_]:
         """Solve, judge, and write what is better than before; which are settled."""
         solved = _solutions(solver, data)
-        status = np.array(STATUSES)[solved.status]
-        # That there is no solution is believed when it is proved, or said twice.
-        twice = decisions.status[at] == status
-        sure = twice if solved.proved is None else twice | solved.proved
-        clean = np.asarray(sure & ~np.isin(solved.status, (OPTIMAL, FAILED)))
-        best = np.flatnonzero(solved.status == OPTIMAL)
-        before = np.isin(decisions.status[at], ("optimal",))
-        lost = np.flatnonzero((solved.status != OPTIMAL) & ~before)
-        decisions.put(at[lost], self.layout.room(status[lost]))
+        optimal = solved.status == OPTIMAL
+        best, earlier = np.flatnonzero(optimal), decisions.status[at]
+        before = earlier == "optimal"
+        if len(best) == len(optimal):
+            clean = np.zeros(len(at), dtype=bool)
+        else:
+            status = np.array(STATUSES)[solved.status]
+            # That there is no solution is believed when it is proved, or said twice.
+            sure = earlier == status
+            if solved.proved is not None:
+                sure = sure | solved.proved
+            clean = sure & ~optimal & (solved.status != FAILED)
+            lost = np.flatnonzero(~optimal & ~before)
+            decisions.put(at[lost], self.layout.room(status[lost]))
         if not best.size:
             return clean
         values = self.compiled.values(solved.x[best])
-        narrowed = [oracle.narrowed(at[best]) for oracle in oracles]
+        every = len(best) == len(decisions)
+        narrowed = [o if every else o.narrowed(at[best]) for o in oracles]
         resolution = (
             np.zeros(len(at)) if solved.resolution is None else solved.resolution
         )

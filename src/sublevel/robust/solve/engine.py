@@ -30,8 +30,8 @@ from ...loss_set.batch import Batch
 from ...predictions import AnyPrediction, Prediction
 from ...sets import UncertaintySet
 from ..decisions import DecisionArrays
-from ..judge.ruler import has_failed
 from ..judge.set_oracles import Region
+from ..judge.statuses import has_failed
 from ..keys import UncertainKey
 from ..model.uncertain import Key
 from .arrays import Compiled

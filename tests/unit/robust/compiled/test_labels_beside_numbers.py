@@ -114,3 +114,11 @@ def test_signs_of_numbers_beside_labels_are_left_to_cutting_planes():
     policy = trade(sets, nonneg=True).compile()
     assert policy.decide(draw(1, 2)[0]).status.tolist() == ["optimal"]
     assert "not to be negative" in policy.one_by_one
+
+
+def test_labels_are_not_written_to_files(tmp_path):
+    sets = fitted(["squared", "cross_entropy"], (1.0, 1.0), LogisticRegression())
+    policy = trade(sets).compile()
+    policy.decide(draw(2, 2)[0])
+    with pytest.raises(sl.errors.InvalidParameter, match="labels beside them"):
+        policy.save(tmp_path / "policy")

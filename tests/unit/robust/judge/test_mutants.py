@@ -12,7 +12,13 @@ import pytest
 
 import sublevel as sl
 from sublevel.conic.solver import Clarabel
-from sublevel.robust.judge import materiality, ruler, set_oracles, written_rows
+from sublevel.robust.judge import (
+    materiality,
+    ruler,
+    set_oracles,
+    statuses,
+    written_rows,
+)
 from sublevel.robust.judge.ruler import Ruler
 from sublevel.robust.judge.tape import Tape
 from sublevel.robust.judge.written_rows import WrittenRows
@@ -283,15 +289,15 @@ def test_decisions_that_stopped_early_are_decided(monkeypatch):
     np.testing.assert_array_equal(happened.violated, by_hand)
     assert by_hand.any()
     assert float(happened.to_pandas()["decided"]) == len(X)
-    monkeypatch.setattr(ruler, "DECIDED", ("optimal", "fallback"))
+    monkeypatch.setattr(statuses, "DECIDED", ("optimal", "fallback"))
     assert not policy.evaluate(X, Y).violated.any()
 
 
 def test_decided_has_one_definition():
-    assert ruler.is_decided(ruler.DECIDED).all()
-    others = ["infeasible", "unbounded", "out_of_rounds", "lost", *ruler.FAILED]
-    assert not ruler.is_decided(others).any()
-    assert ruler.has_failed(ruler.FAILED).all()
+    assert statuses.is_decided(statuses.DECIDED).all()
+    others = ["infeasible", "unbounded", "out_of_rounds", "lost", *statuses.FAILED]
+    assert not statuses.is_decided(others).any()
+    assert statuses.has_failed(statuses.FAILED).all()
 
 
 # -- worst outcomes --------------------------------------------------------------------

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
 from sublevel.robust.evaluating import realised
-from sublevel.robust.judge.ruler import RESOLUTION
+from sublevel.robust.judge.materiality import RESOLUTION
 
 N = 60
 #: Outcomes are drawn from continuous laws: none is this near to a limit.

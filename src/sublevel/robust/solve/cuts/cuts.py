@@ -23,7 +23,8 @@ from ....checks import (
 from ....errors import InvalidParameter
 from ....sets import UncertaintySet
 from ...decisions import DecisionArrays, Layout
-from ...judge.ruler import TOLERANCE, Judgement, Ruler
+from ...judge.judgement import TOLERANCE, Judgement
+from ...judge.ruler import Ruler
 from ...judge.set_oracles import FixedOracle, Region
 from ...model.robust_model import RobustModel
 from ...model.uncertain import Key, Uncertain, key_signs

@@ -11,7 +11,7 @@ import numpy as np
 from ....checks import Array
 from ....conic.maximise import solve_by_cones, solve_checked
 from ....errors import SolverFailed
-from ...judge.ruler import AIM
+from ...judge.judgement import AIM
 from ...model.dense import as_dense
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key

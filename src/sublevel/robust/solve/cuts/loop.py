@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ....checks import Array
 from ....errors import SolverFailed
-from ...judge.ruler import TOLERANCE
+from ...judge.judgement import TOLERANCE
 from ...judge.set_oracles import Region
 from ...model.rows import UncertainRow
 from ...model.uncertain import Key, Uncertain
