@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from measuring.turns import CLOSE
 
+#: The method whose ratio to the reference is printed the other way round as well.
+OURS = "ours"
 PACKAGES = ("sublevel", "numpy", "clarabel", "cvxpy", "numba", "rsome", "moreau")
 
 
@@ -38,7 +40,8 @@ def as_json(about, timed, curves, extras):
 def heading(methods):
     costs = "".join(f"{m:>18}" for m in methods)
     return (
-        f"{'CPU us a context, (ratio to the first)':<14}\n{'':<16}{costs}{'differ':>9}"
+        f"{'CPU us a context, (ratio to the first)':<14}\n"
+        f"{'':<16}{costs}{'times less':>12}{'handed over':>13}{'differ':>9}"
     )
 
 
@@ -57,7 +60,10 @@ def row(timed, methods):
         + ", ".join(f"{t.method} {t.differ:.1e}" for t in timed if t.is_wrong)
     )
     line = "".join(f"{cell:>18}" for cell in cells)
-    return f"{timed[0].case:<16}{line}{worst:>9.0e}{mark}"
+    ours = by_method.get(OURS)
+    less = "-" if ours is None else f"{1 / ours.ratio:.1f}"
+    handed = "-" if ours is None or ours.handed is None else f"{ours.handed:.1%}"
+    return f"{timed[0].case:<16}{line}{less:>12}{handed:>13}{worst:>9.0e}{mark}"
 
 
 def compared(rows, earlier):

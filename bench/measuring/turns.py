@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from problems.methods import differences
+from problems.methods import Decider, differences
 
 #: Seconds of CPU that a method's turn may take, beyond one context.
 TURN = 1.0
+#: Contexts that a policy is given at least, where the case has them.
+TOGETHER = 16
 #: Relative difference from the reference at which an objective is wrong.
 CLOSE = 1e-6
 
@@ -24,6 +26,7 @@ class Timed:
     seconds: list
     ratios: list
     differ: float
+    handed: float | None = None  # share of contexts that went to Clarabel after all
 
     @property
     def cost(self):
@@ -49,7 +52,11 @@ def take_turns(case, methods, repetitions, turn=TURN):
     """What each method takes that can solve the case; the first is the reference."""
     every = np.arange(len(case.X))
     ways = {m.name: way for m in methods if (way := m.prepare(case)) is not None}
-    rows = {name: every[: _count(way, len(every), turn)] for name, way in ways.items()}
+    rows = {}
+    for name, way in ways.items():
+        # A policy that solves contexts together is given some to put together.
+        least = TOGETHER if _asks(way) else 1
+        rows[name] = every[: max(least, _count(way, len(every), turn))]
     reference = next(iter(ways))
     seconds = {name: [] for name in ways}
     ratios = {name: [] for name in ways}
@@ -68,10 +75,25 @@ def take_turns(case, methods, repetitions, turn=TURN):
             differ[name] = float(np.fmax(differ[name], apart))
             if not np.isfinite(objectives).all():
                 differ[name] = float("inf")
+    handed = {n: way.handed_over(rows[n]) for n, way in ways.items() if _asks(way)}
     return [
-        Timed(case.name, n, case.size, len(rows[n]), seconds[n], ratios[n], differ[n])
+        Timed(
+            case.name,
+            n,
+            case.size,
+            len(rows[n]),
+            seconds[n],
+            ratios[n],
+            differ[n],
+            handed.get(n),
+        )
         for n in ways
     ]
+
+
+def _asks(way):
+    """Whether a way is a policy of ours, and can say what it handed over."""
+    return isinstance(way, Decider)
 
 
 def _count(way, most, turn):

@@ -74,3 +74,18 @@ def transposed(data: ProgramData, z: Array) -> Array:
         hit, first = np.unique(columns, return_index=True)
         product[:, hit] += np.add.reduceat(terms, first, axis=1)
     return product
+
+
+def times(data: ProgramData, x: Array) -> Array:
+    """A x at each context: the constant part, then the entries that vary."""
+    program, block = data.program, data.A
+    constant = block.base.copy()
+    constant[block.where] = 0.0
+    product = np.ascontiguousarray((program.matrix(constant) @ x.T).T)
+    if len(block.where):
+        terms = block.values * x[:, program.columns[block.where]]
+        rows = program.indices[block.where]
+        order = np.argsort(rows, kind="stable")
+        hit, first = np.unique(rows[order], return_index=True)
+        product[:, hit] += np.add.reduceat(terms[:, order], first, axis=1)
+    return product

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
+from . import rays
 from .optimality import GOOD, LEAST, PASSABLE, relative_error
 from .program import ConeProgram, Indices, ProgramData, Varying
 from .scaling import MANY_SWEEPS, Units, in_groups, scale
@@ -65,6 +66,8 @@ class Solutions:
         where there is none; None if there never is
     resolution : array of shape (n,), objectives that are nearer than this cannot be
         told apart by the solver, in the user's units; None if it does not say
+    proved : array of shape (n,), whether a ray that was checked proves that there is no
+        solution; None if none was
     """
 
     status: npt.NDArray[np.integer[Any]]
@@ -72,6 +75,7 @@ class Solutions:
     objective: Array
     bound: Array | None = None
     resolution: Array | None = None
+    proved: npt.NDArray[np.bool_] | None = None
 
 
 @runtime_checkable
@@ -124,6 +128,7 @@ class Clarabel:
         status = np.full(n, FAILED)
         x, value = np.full((n, width), np.nan), np.full(n, np.nan)
         bound, resolution = value.copy(), np.zeros(n)
+        proved = np.zeros(n, dtype=bool)
         sweeps = MANY_SWEEPS if self.effort else None
         for rows, some, units in in_groups(data, sweeps):
             if self.effort or units is not None:
@@ -134,10 +139,12 @@ class Clarabel:
             value[rows], bound[rows] = part.objective, part.bound
             if part.resolution is not None:
                 resolution[rows] = part.resolution
+            if part.proved is not None:
+                proved[rows] = part.proved
         x[status != OPTIMAL] = np.nan
         sign, offsets = data.program.sign, data.offsets
         objective, bound = sign * (value + offsets), sign * (bound + offsets)
-        return Solutions(status, x, objective, bound, resolution)
+        return Solutions(status, x, objective, bound, resolution, proved)
 
     def _solve(self, data: ProgramData, scaling: Units | None) -> Solutions:
         """Contexts that are all ordinary, or all in need of units of their own."""
@@ -149,7 +156,7 @@ class Clarabel:
         if careful and scaling is not None:
             # As it is written, where no units were of help. That there is no solution
             # is a claim too, and in bad units it may be a wrong one.
-            lost = np.flatnonzero(solved.status != OPTIMAL)
+            lost = np.flatnonzero((solved.status != OPTIMAL) & ~_proved(solved))
             if lost.size:
                 written = _run(data.at(lost), careful=True, least=0.0)
                 _replace(solved, lost, written)
@@ -174,7 +181,14 @@ def _in_units(data: ProgramData, scaling: Units, careful: bool) -> Solutions:
         scaling.values(solved.objective),
         scaling.values(bound),
         None if solved.resolution is None else scaling.values(solved.resolution),
+        solved.proved,
     )
+
+
+def _proved(solved: Solutions) -> npt.NDArray[np.bool_]:
+    """Which contexts are proved to have no solution."""
+    nowhere = np.zeros(len(solved.status), dtype=bool)
+    return nowhere if solved.proved is None else solved.proved
 
 
 def _replace(solved: Solutions, rows: Indices, other: Solutions) -> None:
@@ -204,10 +218,10 @@ def _run(data: ProgramData, careful: bool, least: float = LEAST) -> Solutions:
             live.update(**changes)
         one = _read(live.solve())
         codes.append(one.status)
-        if one.status == OPTIMAL:
+        if one.status != FAILED:
             rows.append(i)
             each.append(one)
-        else:
+        if one.status != OPTIMAL:
             # Nothing of a failure shall reach the next context.
             live = None
     status, x, z, value, bound = _room(len(data), data.program)
@@ -217,7 +231,28 @@ def _run(data: ProgramData, careful: bool, least: float = LEAST) -> Solutions:
         _, x[rows], z[rows], value[rows], bound[rows] = zip(*each, strict=True)
     # What is not good enough goes to a careful solver.
     status[(status == OPTIMAL) & ~(relative_error(data, x, z, least) <= GOOD)] = FAILED
-    return Solutions(status, x, value, bound)
+    proved = proofs(data, status, x, z)
+    for part in (x, value, bound):
+        part[status != OPTIMAL] = np.nan
+    return Solutions(status, x, value, bound, proved=proved)
+
+
+def proofs(
+    data: ProgramData, status: Indices, x: Array, z: Array
+) -> npt.NDArray[np.bool_]:
+    """Which contexts that are said to have no solution are proved to have none, (n,).
+
+    Their rays are in z where nothing is feasible, in x where nothing is the best.
+    """
+    proved = np.zeros(len(status), dtype=bool)
+    for claim, ray, check in (
+        (INFEASIBLE, z, rays.infeasible),
+        (UNBOUNDED, x, rays.unbounded),
+    ):
+        rows = np.flatnonzero(status == claim)
+        if rows.size:
+            proved[rows] = check(data.at(rows), ray[rows])
+    return proved
 
 
 def _room(n: int, program: ConeProgram) -> Any:
@@ -239,6 +274,7 @@ _TRIES = (
 
 def _carefully(data: ProgramData, least_size: float) -> Solutions:
     status, x, z, value, bound = _room(len(data), data.program)
+    proved = np.zeros(len(data), dtype=bool)
     for i in range(len(data)):
         here, claims, least = data.at([i]), [], np.inf
         for way in _TRIES:
@@ -254,15 +290,20 @@ def _carefully(data: ProgramData, least_size: float) -> Solutions:
                 if least <= GOOD:
                     break
             elif one.status != FAILED:
-                # That there is no solution is believed when it is said twice.
+                # That there is no solution is believed if proved, or said twice.
                 claims.append(one.status)
-                if claims.count(one.status) > 1:
+                point, multipliers = np.array([one.x]), np.array([one.z])
+                own = np.array([one.status])
+                proved[i] = proofs(here, own, point, multipliers)[0]
+                if proved[i] or claims.count(one.status) > 1:
                     break
         if least <= PASSABLE:
             status[i] = OPTIMAL
         elif claims:
-            status[i] = claims[0]
-    return Solutions(status, x, value, bound, np.full(len(data), RESOLVED))
+            status[i] = claims[-1] if proved[i] else claims[0]
+    proved &= status != OPTIMAL
+    resolution = np.full(len(data), RESOLVED)
+    return Solutions(status, x, value, bound, resolution, proved)
 
 
 def _once(
@@ -313,9 +354,10 @@ def _read(solved: clarabel.DefaultSolution) -> Solution:
         off = abs(value - dual) / max(1.0, min(abs(value), abs(dual)))
         good = max(solved.r_prim, solved.r_dual, off) <= CONTENT
         code = OPTIMAL if good else FAILED
-    if code != OPTIMAL:
-        return Solution(FAILED if code is None else code, None, None, np.nan, np.nan)
-    return Solution(OPTIMAL, solved.x, solved.z, solved.obj_val, solved.obj_val_dual)
+    if code is None or code == FAILED:
+        return NOTHING
+    # Of a program without a solution x and z are rays.
+    return Solution(code, solved.x, solved.z, solved.obj_val, solved.obj_val_dual)
 
 
 def _updates(data: ProgramData) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ A point x with multipliers z is believed to be optimal if its slack b - A x lies
 cones, z in their duals, and if all that is left open, in units of the objective, is
 next to nothing: the gap, what the dual's residual may be worth (as in `optimality`),
 and what the distances from the cones are worth to the multipliers, and the other way
-round. A ray that proves that there is no solution is checked the same way.
+round. Rays that prove that there is no solution are looked at in `rays`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
-from ..optimality import GOOD, LEAST, quadratic, relative_error, transposed
+from ..optimality import GOOD, LEAST, quadratic, relative_error, times
 from ..program import ProgramData, rows_of
 
 Flags = npt.NDArray[np.bool_]
 
-#: How far a slack may lie outside its cone, in units of its row; and a ray.
-INSIDE, RAY = 1e-7, 1e-7
+#: How far a slack may lie outside its cone, in units of its row.
+INSIDE = 1e-7
 #: How far multipliers may lie outside the dual cone, relative to the largest.
 DUAL = 1e-9
 
@@ -43,36 +43,6 @@ def optimal(data: ProgramData, x: Array, z: Array) -> Flags:
     )
     error = relative_error(data, x, z) + worth / value
     return np.asarray(kept & (error <= GOOD))
-
-
-def infeasible(data: ProgramData, z: Array) -> Flags:
-    """Which multipliers prove that nothing is feasible: A' z = 0, b' z < 0, (n,)."""
-    price = np.sum(data.b.rows() * z, axis=1)
-    left = np.abs(transposed(data, z)).max(axis=1, initial=0.0)
-    return np.asarray(_small_beside(_outside_dual(data, z), z) & (left <= -RAY * price))
-
-
-def unbounded(data: ProgramData, x: Array) -> Flags:
-    """Which directions improve without end: P x = 0, -A x in the cones, q' x < 0."""
-    gain = -np.sum(data.q.rows()[:, :-1] * x, axis=1)
-    left = np.abs(quadratic(data, x)).max(axis=1, initial=0.0)
-    outside = _outside(data, -times(data, x)).max(axis=1, initial=0.0)
-    return np.asarray((np.maximum(left, outside) <= RAY * gain) & (gain > 0))
-
-
-def times(data: ProgramData, x: Array) -> Array:
-    """A x at each context: the constant part, then the entries that vary."""
-    program, block = data.program, data.A
-    constant = block.base.copy()
-    constant[block.where] = 0.0
-    product = np.ascontiguousarray((program.matrix(constant) @ x.T).T)
-    if len(block.where):
-        terms = block.values * x[:, program.columns[block.where]]
-        rows = program.indices[block.where]
-        order = np.argsort(rows, kind="stable")
-        hit, first = np.unique(rows[order], return_index=True)
-        product[:, hit] += np.add.reduceat(terms[:, order], first, axis=1)
-    return product
 
 
 def _small_beside(outside: Array, z: Array) -> Flags:

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
+from .. import rays
 from ..optimality import quadratic
 from ..program import ConeProgram, Indices, ProgramData
 from ..scaling import Units, in_groups
-from ..solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Clarabel, Solutions
+from ..solver import FAILED, INFEASIBLE, OPTIMAL, Clarabel, Solutions
 from . import certificate
 from .choice import obstacle, require
 
@@ -56,6 +57,7 @@ class Batched:
             (solved.x, other.x),
             (solved.objective, other.objective),
             (solved.bound, other.bound),
+            (solved.proved, other.proved),
         ):
             if mine is not None and its is not None:
                 mine[rest] = its
@@ -66,7 +68,11 @@ class Batched:
         n, program = len(data), data.program
         nan = np.full(n, np.nan)
         solved = Solutions(
-            np.full(n, FAILED), np.full((n, program.width), np.nan), nan, nan.copy()
+            np.full(n, FAILED),
+            np.full((n, program.width), np.nan),
+            nan,
+            nan.copy(),
+            proved=np.zeros(n, dtype=bool),
         )
         if obstacle(program) is not None:
             return solved
@@ -108,6 +114,8 @@ def _write(
     best = status == OPTIMAL
     sign, offsets = data.program.sign, data.offsets
     solved.status[rows] = status
+    if solved.proved is not None:
+        solved.proved[rows] = status == INFEASIBLE
     solved.x[rows[best]] = x[best]
     solved.objective[rows[best]] = (sign * (value + offsets))[best]
     if solved.bound is not None:
@@ -117,7 +125,11 @@ def _write(
 def _certified(
     data: ProgramData, plan: Plan
 ) -> tuple[npt.NDArray[np.int64], Array, Array]:
-    """Status, x and z of every context; FAILED where nothing is proved."""
+    """Status, x and z of every context; FAILED where nothing is proved.
+
+    A direction that improves without end is Clarabel's to judge: whether there is a
+    point to start from it does not say.
+    """
     from . import iterate
 
     codes, x, z = iterate.run(plan, data)
@@ -126,7 +138,6 @@ def _certified(
         for code, claim, proved in (
             ((iterate.SOLVED, iterate.STUCK), OPTIMAL, certificate.optimal),
             ((iterate.INFEASIBLE,), INFEASIBLE, _no_point),
-            ((iterate.UNBOUNDED,), UNBOUNDED, _no_end),
         ):
             rows = np.flatnonzero(np.isin(codes, code))
             if rows.size:
@@ -138,9 +149,4 @@ def _certified(
 
 def _no_point(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
     del x
-    return certificate.infeasible(data, z)
-
-
-def _no_end(data: ProgramData, x: Array, z: Array) -> certificate.Flags:
-    del z
-    return certificate.unbounded(data, x)
+    return rays.infeasible(data, z)

@@ -61,7 +61,8 @@ class ClosedForm:
         sign, offsets = data.program.sign, data.offsets
         value, bound = sign * (value + offsets), sign * (bound + offsets)
         status = np.where(good, OPTIMAL, FAILED)
-        solved = Solutions(status, x, value, bound, np.zeros(n))
+        proved = np.zeros(n, dtype=bool)
+        solved = Solutions(status, x, value, bound, np.zeros(n), proved)
         rest = np.flatnonzero(~good)
         if rest.size:
             _take(solved, rest, Clarabel().solve(data.at(rest)))
@@ -169,6 +170,7 @@ def _take(solved: Solutions, rows: np.ndarray, other: Solutions) -> None:
     for mine, theirs in (
         (solved.bound, other.bound),
         (solved.resolution, other.resolution),
+        (solved.proved, other.proved),
     ):
         if mine is not None and theirs is not None:
             mine[rows] = theirs

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.batched.choice import Automatic
+from ...conic.batched.solver import Batched
+from ...conic.forms import ClosedForm
 from ...conic.program import Indices, ProgramData, fill
 from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
 from ...loss_set.batch import Batch
@@ -24,6 +26,8 @@ _LOG = logging.getLogger(__name__)
 
 #: What solves again, each with more trouble than the one before.
 _AGAIN = Clarabel(effort=1), Clarabel(effort=2)
+#: Solvers that check the rays by which they prove that there is no solution.
+_OWN = (Clarabel, Batched, ClosedForm)
 
 
 @dataclass(frozen=True)
@@ -114,8 +118,11 @@ class ChunkTask:
             clean = np.zeros(len(at), dtype=bool)
         else:
             status = np.array(STATUSES)[solved.status]
-            # That there is no solution is believed when it is said twice.
-            clean = (earlier == status) & ~optimal & (solved.status != FAILED)
+            # That there is no solution is believed when it is proved, or said twice.
+            sure = earlier == status
+            if solved.proved is not None:
+                sure = sure | solved.proved
+            clean = sure & ~optimal & (solved.status != FAILED)
             lost = np.flatnonzero(~optimal & ~before)
             decisions.put(at[lost], self.layout.room(status[lost]))
         if not best.size:
@@ -183,9 +190,10 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     real = np.isfinite(objective) & np.isfinite(x).all(axis=1)
     status[(status == OPTIMAL) & ~real] = FAILED
     status[(status < 0) | (status >= len(STATUSES))] = FAILED
-    # A resolution is taken at the word of our own solver only.
+    # A resolution, and a proof, are taken at the word of our own solvers only.
     own = solved.resolution if type(solver) is Clarabel else None
-    return Solutions(status, x, objective, bound, own)
+    proved = solved.proved if type(solver) in _OWN else None
+    return Solutions(status, x, objective, bound, own, proved)
 
 
 def _numbers(values: object) -> Array:

@@ -7,7 +7,8 @@ import pytest
 import sublevel as sl
 from sublevel.conic.batched import choice
 from sublevel.conic.batched.choice import Automatic
-from sublevel.conic.solver import Clarabel
+from sublevel.conic.solver import INFEASIBLE, Clarabel, Solutions
+from sublevel.robust.solve import chunk
 
 from .given import calibrated, compiled_of, contexts, portfolio
 
@@ -34,8 +35,8 @@ def test_decisions_are_those_of_clarabel_and_of_any_chunk(problem):
     np.testing.assert_array_equal(together.status, alone.status)
     np.testing.assert_allclose(together.objective, alone.objective, rtol=1e-6)
     by_default = problem.compile()
-    for policy_, chunk, n_jobs in ((policy, 7, None), (by_default, 90, 2)):
-        again = policy_.decide(X, chunk=chunk, n_jobs=n_jobs)
+    for policy_, rows, n_jobs in ((policy, 7, None), (by_default, 90, 2)):
+        again = policy_.decide(X, chunk=rows, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.value("w"), together.value("w"))
         np.testing.assert_array_equal(again.objective, together.objective)
 
@@ -92,3 +93,39 @@ def test_a_quadratic_objective_and_contexts_without_a_decision():
     np.testing.assert_allclose(
         together.objective[best], alone.objective[best], rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "BATCHED"])
+def test_a_proved_infeasibility_is_not_asked_for_again(solver, monkeypatch):
+    """No context is solved twice where a ray proves that there is no decision."""
+    rng = np.random.default_rng(5)
+    sets = calibrated("gaussian", 2, rng)
+    demand, stock = sl.Uncertain(2, name="d"), cp.Variable(2, name="stock")
+    problem = sl.RobustProblem(
+        cp.Minimize(cp.sum(stock)), [stock >= demand, stock <= 0.01], {demand: sets}
+    )
+    asked = []
+
+    class Recorder:
+        def solve(self, data):
+            asked.append(len(data))
+            return Clarabel(effort=1).solve(data)
+
+    monkeypatch.setattr(chunk, "_AGAIN", (Recorder(),))
+    decisions = problem.compile(solver=solver).decide(contexts(40, 2, rng))
+    assert (decisions.status == "infeasible").all()
+    assert sum(asked) <= 2
+    # A solver of somebody else's may not say that it has proved something.
+    policy = problem.compile(solver=Liar())
+    assert (policy.decide(contexts(8, 2, rng)).status == "infeasible").all()
+    assert sum(asked) >= 8
+
+
+class Liar:
+    """Says of every context that it is proved to be infeasible."""
+
+    def solve(self, data):
+        n = len(data)
+        nan = np.full(n, np.nan)
+        x, proved = np.full((n, data.program.width), np.nan), np.ones(n, dtype=bool)
+        return Solutions(np.full(n, INFEASIBLE), x, nan, nan, proved=proved)
