@@ -303,6 +303,8 @@ def show(name):
         f"  closes {closed:.0%} (s.e. {error:.0%}) of the gap from {shapes[old]!r}; "
         f"{behind:.2%} behind {best!r}, the best single shape"
     )
+    ahead = sense * (at_risk - means["chosen"][0]) / abs(at_risk)
+    print(f"  {ahead:+.1%} against who is at risk everywhere alike")
 
 
 if __name__ == "__main__":
