@@ -12,9 +12,8 @@ data/shapes_results.json.
 Two oracles know the law. "At risk" protects each context at its own value at risk;
 "oracle" may be wrong more often where it is noisy, as the promise, which is on average
 over contexts, allows: nothing that keeps it certifies more. Printed: mean certified
-cost (or reward), violation, and how much of the gap between the best shape of version
-0.1.0 (squared, constant Mahalanobis, diagonal gaussian) and the oracle the choice
-closes.
+cost (or reward), violation, and how far the choice goes from the best shape of version
+0.1.0 (squared, constant Mahalanobis, diagonal gaussian) to either.
 """
 
 import argparse
@@ -286,25 +285,26 @@ def show(name):
     for shape, (certified, violation) in means.items():
         print(f"  {shape:<18} certified {certified:9.4f}  violation {violation:.3f}")
     ideal = np.array([each["oracle"] for each in cells])
-    at_risk = np.mean([each["at risk"] for each in cells])
-    print(f"  {'at risk':<18} certified {at_risk:9.4f}")
+    at_risk = np.array([each["at risk"] for each in cells])
+    print(f"  {'at risk':<18} certified {at_risk.mean():9.4f}")
     print(f"  {'oracle':<18} certified {ideal.mean():9.4f}")
     old = shapes.index(min(OLD, key=lambda shape: sense * means[shape][0]))
     best = min(shapes, key=lambda shape: sense * means[shape][0])
     saved = sense * (every[:, old, 0] - own[:, 0])
-    gap = sense * (every[:, old, 0] - ideal)
-    closed = saved.mean() / gap.mean()
-    # The error of a ratio of means, to first order.
-    error = np.std(saved - closed * gap, ddof=1) / np.sqrt(count) / abs(gap.mean())
     behind = sense * (means["chosen"][0] - means[best][0]) / abs(means[best][0])
     times = {shape: sum(each["chosen"] == shape for each in cells) for shape in shapes}
     print(f"  chosen: { {shape: n for shape, n in times.items() if n} }")
-    print(
-        f"  closes {closed:.0%} (s.e. {error:.0%}) of the gap from {shapes[old]!r}; "
-        f"{behind:.2%} behind {best!r}, the best single shape"
-    )
-    ahead = sense * (at_risk - means["chosen"][0]) / abs(at_risk)
-    print(f"  {ahead:+.1%} against who is at risk everywhere alike")
+    print(f"  {behind:.2%} behind {best!r}, the best single shape")
+    print(f"  of the way from {shapes[old]!r}, the best of 0.1.0, the choice goes")
+    for end, certified in (("at risk", at_risk), ("oracle", ideal)):
+        gap = sense * (every[:, old, 0] - certified)
+        if gap.mean() <= 0:
+            print(f"    to {end!r}: {shapes[old]!r} is past it already")
+            continue
+        closed = saved.mean() / gap.mean()
+        # The error of a ratio of means, to first order.
+        error = np.std(saved - closed * gap, ddof=1) / np.sqrt(count) / gap.mean()
+        print(f"    to {end!r}: {closed:.0%} (s.e. {error:.0%})")
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class Rows:
     --------
     >>> rows = Rows(np.eye(3), np.array([1.0, 1.0, 2.0]))
     >>> rows.mean(np.array([1.0, 1.0, 4.0])), rows.take(np.array([2])).X
-    (np.float64(2.5), array([[0., 0., 1.]]))
+    (array(2.5), array([[0., 0., 1.]]))
     """
 
     X: Table
