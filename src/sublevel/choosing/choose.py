@@ -161,6 +161,11 @@ def _check(policies: object, by: str, folds: object, X: Table) -> None:
             )
     if by not in CRITERIA:
         raise InvalidParameter(f"choose(by=...) must be one of {CRITERIA}, got {by!r}.")
+    if not count_rows(X):
+        raise InvalidParameter(
+            "choose(X, Y) must have rows to compare the policies on, got none. "
+            "sl.split(X, Y, tune=0.2) sets some apart."
+        )
     if not is_whole(folds, 2) or folds > count_rows(X):
         raise InvalidParameter(
             f"choose(folds=...) must be a whole number from 2 to the {count_rows(X)} "

@@ -148,6 +148,13 @@ def test_what_is_refused(settings, rule):
         sl.choose(X=X, Y=Y, **given)
 
 
+def test_no_rows_to_compare_on():
+    """A split without a tuning part gives an empty one."""
+    X, Y = draw(30, 0)
+    with pytest.raises(InvalidParameter, match=r"sl\.split\(X, Y, tune=0\.2\)"):
+        sl.choose(shapes(), X[:0], Y[:0], alpha=0.2)
+
+
 def test_weights_of_constraints_are_tuned():
     """Three needs of unequal spread and price: one radius for all is dear."""
     rng = np.random.default_rng(5)
