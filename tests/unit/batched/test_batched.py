@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sublevel.conic import rays
+from sublevel.conic.ordinary import extraordinary
 from sublevel.conic.program import ProgramData, whole
-from sublevel.conic.scaling import extraordinary
 from sublevel.conic.solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Clarabel
 
 pytest.importorskip("numba")

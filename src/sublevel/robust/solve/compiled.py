@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from ...checks import Array
 from ...conic.canonical import cone_program
+from ...conic.layout import layout_of
 from ...conic.pinning import Pins, pinned, without
 from ...conic.program import ConeProgram, Indices, Uncompilable
-from ...conic.scaling import layout_of
 from ...conic.substitution import substituted_problem
 from ...epigraph import Epigraph
 from ...sets import UncertaintySet

@@ -5,15 +5,9 @@ import numpy as np
 import pytest
 
 import sublevel as sl
+from sublevel.conic.ordinary import ORDINARY, extraordinary
 from sublevel.conic.program import fill
-from sublevel.conic.scaling import (
-    ORDINARY,
-    Aim,
-    Scaling,
-    cone_units,
-    extraordinary,
-    in_groups,
-)
+from sublevel.conic.scaling import Aim, Scaling, cone_units, in_groups
 from sublevel.conic.solver import OPTIMAL, Clarabel
 
 

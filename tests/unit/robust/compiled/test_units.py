@@ -6,8 +6,9 @@ import pytest
 
 import sublevel as sl
 from sublevel.conic.canonical import cone_program
+from sublevel.conic.ordinary import extraordinary
 from sublevel.conic.program import fill
-from sublevel.conic.scaling import extraordinary, scale
+from sublevel.conic.scaling import scale
 from sublevel.robust.solve.slot_values import slot_values
 
 from .given import calibrated, compiled_of, contexts, portfolio
