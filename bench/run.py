@@ -1,12 +1,13 @@
 """Policies next to what else one could use, on the same contexts, in turns.
 
 Portfolios (P1), flows (P2), many uncertain rows (P3), labels (P4), battery storage, two
-stages, integers, and calibrating. CPU time; ratios of the same turn, medians; every
-objective must be within 1e-6 of the reference's. Raw Clarabel is what a solver expert
-would write by hand; "times less" is what a policy saves of it, and "handed over" the
-share of its contexts that went to Clarabel after all. P4 and integers, which it cannot
-solve, have another reference in its column: cuts by HiGHS, and trying every choice.
-Ratios carry over between machines, times do not.
+stages, integers, flows that need exponential and power cones (curved), and calibrating.
+CPU time; ratios of the same turn, medians; every objective must be within 1e-6 of the
+reference's. Raw Clarabel is what a solver expert would write by hand; "times less" is
+what a policy saves of it, and "handed over" the share of its contexts that went to
+Clarabel after all. P4 and integers, which it cannot solve, have another reference in
+its column: cuts by HiGHS, and trying every choice. Ratios carry over between machines,
+times do not.
 
 Run with `sublevel bench`, or `python bench/run.py [--quick] [--out FOLDER]
 [--compare earlier.json] [--only P1,storage]`. Writes results.json and costs.svg.
@@ -36,6 +37,7 @@ from problems.cases import (
     portfolio,
     two_stage,
 )
+from problems.curved import congested, counts
 from problems.methods import METHODS
 
 import sublevel as sl
@@ -54,6 +56,8 @@ CASES = (
     ("storage", battery, (), 200),
     ("two-stage", two_stage, (8,), 100),
     ("integers", choose, (14, 5), 6),
+    ("curved", counts, (5,), 300),
+    ("curved", congested, (5,), 300),
 )
 LARGE = (
     ("P1", portfolio, (2000,), 10),

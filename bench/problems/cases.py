@@ -81,11 +81,12 @@ class Case:
         return raw_clarabel.resolved(matrices, sign)
 
 
-def sets(loss, dim, budget):
+def sets(loss, dim, budget, centre=0.0):
     """A LossSet with the budget wanted: nine outcomes whose loss it is."""
     own = sl.LossSet(Given(), loss)
-    X = np.tile(np.concatenate([np.zeros(dim), np.ones(dim)]), (9, 1))
-    unit = sl.Prediction(np.zeros(dim), np.ones(dim))
+    location, spread = np.full(dim, centre), np.ones(dim)
+    X = np.tile(np.concatenate([location, spread]), (9, 1))
+    unit = sl.Prediction(location, spread)
     top = own.losses_[0].worst_case(unit, budget, np.eye(dim)[0])
     return own.calibrate(X, np.tile(top, (9, 1)), alpha=0.1)
 

@@ -224,4 +224,6 @@ def _cones(dims):
     if dims.nonneg:
         cones.append(clarabel.NonnegativeConeT(dims.nonneg))
     cones += [clarabel.SecondOrderConeT(size) for size in dims.soc]
+    cones += [clarabel.ExponentialConeT()] * dims.exp
+    cones += [clarabel.PowerConeT(exponent) for exponent in dims.p3d]
     return cones

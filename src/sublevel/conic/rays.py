@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
+from .membership import KINDS, alike, change_into_cone, change_into_dual
 from .optimality import quadratic, times, transposed
 from .program import ProgramData, rows_of
 
@@ -116,9 +117,14 @@ def _corrected(data: ProgramData, z: Array) -> Array:
     for kind, number in program.cones:
         cone = slice(start, start + rows_of(kind, number))
         # A cone's multipliers are nothing all together.
-        gone = tiny[:, cone].all(axis=1) & (kind == "soc")
+        gone = tiny[:, cone].all(axis=1) & (kind in ("soc", *KINDS))
         z[gone, cone] = 0.0
         start = cone.stop
+    small = tiny & np.isfinite(unit)
+    for kind, _, places in alike(program.cones):
+        points = z[:, places]
+        flat = _on_face(kind, points.reshape(-1, 3), small[:, places].reshape(-1, 3))
+        z[:, places] = flat.reshape(points.shape)
     weights = np.where(free & np.isfinite(unit), unit**2, 0.0)
     weights = np.where(signed, z**2, weights)
     turned = np.swapaxes(A, 1, 2)
@@ -176,6 +182,8 @@ def _is_direction(data: ProgramData, x: Array) -> Flags:
         elif kind == "soc":
             length = np.sqrt(np.sum(moved[:, 1:] ** 2, axis=1))
             kept &= length <= moved[:, 0] + room[:, 0] + EXACT * length
+        elif kind in KINDS:
+            kept &= (np.abs(change_into_cone(kind, number, moved)) <= room).all(axis=1)
         else:
             kept &= False
         start = rows.stop
@@ -194,10 +202,42 @@ def _in_dual_cones(data: ProgramData, z: Array) -> Array:
         elif kind == "soc":
             length = np.sqrt(np.sum(z[:, start + 1 : rows.stop] ** 2, axis=1))
             z[:, start] = np.maximum(z[:, start], length * (1 + ROUNDED))
-        elif kind != "zero":
+        elif kind not in ("zero", *KINDS):
             # A multiplier of zero lies in any cone.
             z[:, rows] = np.where((z[:, rows] == 0).all(axis=1)[:, None], 0.0, np.nan)
         start = rows.stop
+    for kind, number, places in alike(data.program.cones):
+        points = z[:, places]
+        moved = _inside(kind, number, points.reshape(-1, 3))
+        z[:, places] = moved.reshape(points.shape)
+    return z
+
+
+def _on_face(kind: str, z: Array, tiny: Flags) -> Array:
+    """Multipliers of one cone, on a face of its dual if that is next to nothing away.
+
+    Of a power cone (0, v, 0) and (u, 0, 0), of an exponential one (0, v, w).
+    """
+    z = np.where(tiny, 0.0, z)
+    if kind == "power":
+        z[:, 2] = np.where(tiny[:, :2].any(axis=1), 0.0, z[:, 2])
+        return z
+    flat = tiny[:, 0, None]
+    z[:, 1:] = np.where(flat, np.maximum(z[:, 1:], 0.0), z[:, 1:])
+    return z
+
+
+def _inside(kind: str, number: float, z: Array) -> Array:
+    """Multipliers of one cone, moved into its dual, and a little further."""
+    z = z + change_into_dual(kind, number, z)
+    size = np.abs(z)
+    if kind == "power":
+        # The product of powers grows at least as fast as the less of the two.
+        z[:, :2] *= 1 + ROUNDED
+        return z
+    # Rounding of the exponent is a share of w; where u is zero nothing has to be done.
+    steep = np.divide(size[:, 1], size[:, 0], out=np.zeros(len(z)), where=z[:, 0] < 0)
+    z[:, 2] *= 1 + ROUNDED * (1 + steep)
     return z
 
 

@@ -100,4 +100,55 @@ def corners(n, rng, dim=3, height=7):
     return data_of([("nonneg", height)], np.zeros((n, dim, dim)), q, A, b)
 
 
-CROWDS = {f.__name__: f for f in (portfolio, flow, rows, squares, corners)}
+def exponential(n, rng, dim=4):
+    """Weights w with entropy and a cost, on a simplex that may be empty.
+
+    Variables w and t: t_i <= -w_i log w_i, which is (t_i, w_i, 1) in the cone.
+    """
+    height = 1 + 2 * dim + 3 * dim
+    A, b = np.zeros((n, height, 2 * dim)), np.zeros((n, height))
+    A[:, 0, :dim] = 1
+    A[:, 1 : 1 + dim, :dim] = np.eye(dim)
+    A[:, 1 + dim : 1 + 2 * dim, dim:] = -np.eye(dim)
+    # Caps whose sum may be less than what is to be distributed, floors for entropy.
+    b[:, 0] = rng.uniform(0.5, 3, n)
+    b[:, 1 : 1 + dim] = rng.uniform(0.1, 0.9, (n, dim))
+    b[:, 1 + dim : 1 + 2 * dim] = 0.5
+    for k in range(dim):
+        start = 1 + 2 * dim + 3 * k
+        A[:, start, dim + k] = -1
+        A[:, start + 1, k] = -1
+        b[:, start + 2] = 1
+    q = np.hstack([rng.normal(size=(n, dim)), -rng.uniform(0.01, 1, (n, dim))])
+    _strange(rng, n, q)
+    cones = [("zero", 1), ("nonneg", 2 * dim), *[("exp", 3)] * dim]
+    return data_of(cones, np.zeros((n, 2 * dim, 2 * dim)), q, A, b)
+
+
+def power(n, rng, dim=3):
+    """Costs |x_i|^p below levels t_i, and an equality that bounds may forbid.
+
+    Variables x and t: (t_i, 1, x_i) in the cone of exponent 1 / p.
+    """
+    height = 1 + 2 * dim + 3 * dim
+    A, b = np.zeros((n, height, 2 * dim)), np.zeros((n, height))
+    A[:, 0, :dim] = rng.choice([-1.0, 1.0], (n, dim)) * rng.uniform(0.5, 2, (n, dim))
+    A[:, 1 : 1 + dim, :dim] = np.eye(dim)
+    A[:, 1 + dim : 1 + 2 * dim, :dim] = -np.eye(dim)
+    b[:, 0] = rng.uniform(-4, 4, n)
+    b[:, 1 : 1 + 2 * dim] = rng.uniform(0.2, 1.5, (n, 2 * dim))
+    for k in range(dim):
+        start = 1 + 2 * dim + 3 * k
+        A[:, start, dim + k] = -1
+        b[:, start + 1] = 1
+        A[:, start + 2, k] = -1
+    q = np.hstack([rng.normal(size=(n, dim)), rng.uniform(0.05, 2, (n, dim))])
+    _strange(rng, n, q)
+    orders = (1.3, 2.5, 4.0)
+    cones = [("zero", 1), ("nonneg", 2 * dim), *[("power", 1 / p) for p in orders]]
+    return data_of(cones, np.zeros((n, 2 * dim, 2 * dim)), q, A, b)
+
+
+CROWDS = {
+    f.__name__: f for f in (portfolio, flow, rows, squares, corners, exponential, power)
+}

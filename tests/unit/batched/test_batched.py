@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sublevel.conic import rays
+from sublevel.conic.layout import row_groups
 from sublevel.conic.ordinary import extraordinary
-from sublevel.conic.program import ProgramData, whole
+from sublevel.conic.program import ProgramData, rows_of, whole
 from sublevel.conic.solver import FAILED, INFEASIBLE, OPTIMAL, UNBOUNDED, Clarabel
 
 pytest.importorskip("numba")
@@ -13,7 +14,7 @@ pytest.importorskip("numba")
 from sublevel.conic.batched import iterate
 from sublevel.conic.batched.solver import Batched
 
-from .programs import data_of, feasible
+from .programs import data_of, feasible, interior, interior_of_duals
 
 SHAPES = {
     "linear": ([("zero", 2), ("nonneg", 9)], 6, False),
@@ -21,6 +22,17 @@ SHAPES = {
     "large cones": ([("zero", 1), ("nonneg", 3), ("soc", 7), ("soc", 5)], 8, False),
     "quadratic": ([("zero", 2), ("nonneg", 6), ("soc", 6)], 7, True),
     "only equalities": ([("zero", 3)], 5, True),
+    "exponential": ([("zero", 1), ("nonneg", 3), *[("exp", 3)] * 3], 6, False),
+    "power": (
+        [("zero", 1), ("nonneg", 3), ("power", 0.3), ("power", 0.5), ("power", 0.9)],
+        6,
+        False,
+    ),
+    "all kinds": (
+        [("nonneg", 3), ("soc", 3), ("soc", 6), ("exp", 3), ("power", 0.7)],
+        8,
+        True,
+    ),
 }
 
 
@@ -46,7 +58,7 @@ def test_random_programs_as_by_clarabel(name):
     agree(feasible(cones, width, 40, rng, curved), least=0.95)
 
 
-@pytest.mark.parametrize("name", ["linear", "large cones", "quadratic"])
+@pytest.mark.parametrize("name", ["linear", "large cones", "quadratic", "all kinds"])
 def test_an_answer_depends_on_its_context_alone(name):
     """Bit for bit the same, whatever the chunk, the lane and the neighbours."""
     cones, width, curved = SHAPES[name]
@@ -61,8 +73,9 @@ def test_an_answer_depends_on_its_context_alone(name):
         np.testing.assert_array_equal(part.status, whole_chunk.status[rows])
 
 
-def test_badly_scaled_contexts_are_right_or_handed_over():
-    cones, width, _ = SHAPES["large cones"]
+@pytest.mark.parametrize("name", ["large cones", "exponential", "power"])
+def test_badly_scaled_contexts_are_right_or_handed_over(name):
+    cones, width, _ = SHAPES[name]
     rng = np.random.default_rng(3)
     data = feasible(cones, width, 40, rng)
     factor = 10.0 ** rng.uniform(-6, 6, (40, 1))
@@ -73,6 +86,74 @@ def test_badly_scaled_contexts_are_right_or_handed_over():
     assert both.mean() > 0.9
     gap = np.abs(together.objective - alone.objective)[both]
     assert np.all(gap <= 1e-6 * np.abs(alone.objective[both]))
+
+
+@pytest.mark.parametrize("name", ["exponential", "power", "all kinds"])
+def test_rows_and_columns_in_units_of_their_own(name):
+    """Columns and costs times 1e-4 to 1e4, every cone's rows by one factor."""
+    cones, width, _ = SHAPES[name]
+    rng = np.random.default_rng(9)
+    data = feasible(cones, width, 60, rng)
+    by_row = 10.0 ** rng.uniform(-4, 4, (60, data.program.height))
+    by_row = by_row[:, row_groups(data.program.cones)]
+    by_column = 10.0 ** rng.uniform(-4, 4, (60, width))
+    program = data.program
+    A = data.A.values * by_row[:, program.indices] * by_column[:, program.columns]
+    q, b = data.q.values.copy(), data.b.values * by_row
+    q[:, :-1] *= by_column * 10.0 ** rng.uniform(-4, 4, (60, 1))
+    scaled = ProgramData(program, data.P, whole(q), whole(A), whole(b))
+    together, alone = Batched().attempt(scaled), Clarabel(effort=2).solve(scaled)
+    both = (together.status == OPTIMAL) & (alone.status == OPTIMAL)
+    assert both.mean() > 0.8
+    sure = (together.status != FAILED) & (alone.status != FAILED)
+    np.testing.assert_array_equal(together.status[sure], alone.status[sure])
+    gap = np.abs(together.objective - alone.objective)[both]
+    size = np.abs(q[:, :-1] * together.x)[both].sum(axis=1)
+    assert np.all(gap <= 1e-6 * size)
+
+
+def empty(cones, width, rng, n=40):
+    """Programs without a point: z inside the duals with A' z = 0 and b' z < 0."""
+    rows = sum(rows_of(*cone) for cone in cones)
+    z = interior_of_duals(cones, n, rng)
+    A = rng.normal(size=(n, rows, width))
+    # The first row, of a zero cone, takes back what the others leave.
+    A[:, 0] -= np.einsum("nij,ni->nj", A, z) / z[:, :1]
+    b = rng.normal(size=(n, rows))
+    b[:, 0] -= (np.sum(b * z, axis=1) + rng.uniform(0.5, 2, n)) / z[:, 0]
+    q = rng.normal(size=(n, width))
+    return data_of(cones, np.zeros((n, width, width)), q, A, b)
+
+
+@pytest.mark.parametrize("kind", [("exp", 3), ("power", 0.4)])
+def test_multipliers_of_curved_cones_prove_that_nothing_is_feasible(kind):
+    """Rays inside the dual of a curved cone, without which they would prove nothing."""
+    data = empty([("zero", 1), ("nonneg", 2), kind, kind], 3, np.random.default_rng(10))
+    together = agree(data, least=0.9)
+    assert (together.status[together.status != FAILED] == INFEASIBLE).all()
+    _, _, z = iterate.run(Batched().plan(data.program), data)
+    assert rays.infeasible(data, z).mean() >= 0.9
+
+
+@pytest.mark.parametrize("kind", [("exp", 3), ("power", 0.4)])
+def test_a_ray_outside_the_dual_of_a_curved_cone_proves_nothing(kind):
+    """A' z = 0 and b' z < 0, and yet there is a point: z is in no dual cone."""
+    rng, n, width = np.random.default_rng(11), 40, 3
+    cones = [("zero", 1), ("nonneg", 2), kind, kind]
+    rows = sum(rows_of(*cone) for cone in cones)
+    z, s = interior_of_duals(cones, n, rng), interior(cones, n, rng)
+    # Minus a point of the dual, and so much of it that s' z < 0.
+    share = np.sum(s * z, axis=1) / np.sum(s[:, 3:6] * z[:, 3:6], axis=1)
+    z[:, 3:6] *= -2 * share[:, None]
+    A = rng.normal(size=(n, rows, width))
+    A[:, 0] -= np.einsum("nij,ni->nj", A, z) / z[:, :1]
+    b = np.einsum("nij,nj->ni", A, rng.normal(size=(n, width))) + s
+    assert (np.sum(b * z, axis=1) < 0).all()
+    q, P = rng.normal(size=(n, width)), np.zeros((n, width, width))
+    assert not rays.infeasible(data_of(cones, P, q, A, b), z).any()
+    # Where nothing is asked of the multipliers the same ray is a proof.
+    free = [*cones[:2], ("zero", 6)]
+    assert rays.infeasible(data_of(free, P, q, A, b), z).mean() >= 0.9
 
 
 def test_degenerate_programs():
@@ -165,8 +246,9 @@ def claims_unbounded(codes, x, z):
         claims_unbounded,
     ],
 )
-def test_wrong_answers_do_not_pass(spoil, monkeypatch):
-    cones, width, curved = SHAPES["quadratic"]
+@pytest.mark.parametrize("name", ["quadratic", "exponential", "power"])
+def test_wrong_answers_do_not_pass(spoil, name, monkeypatch):
+    cones, width, curved = SHAPES[name]
     data = feasible(cones, width, 16, np.random.default_rng(7), curved)
     # In units of their own, contexts are solved apart from the others.
     data = data.at(~extraordinary(data))

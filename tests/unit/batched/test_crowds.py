@@ -19,9 +19,19 @@ CERTIFIED = {
     "rows": 0.95,
     "squares": 0.99,
     "corners": 0.7,
+    "exponential": 0.99,
+    "power": 0.99,
 }
 #: Share of contexts without a solution, at least.
-EMPTY = {"portfolio": 0.12, "flow": 0.2, "rows": 0.3, "squares": 0.05, "corners": 0.25}
+EMPTY = {
+    "portfolio": 0.12,
+    "flow": 0.2,
+    "rows": 0.3,
+    "squares": 0.05,
+    "corners": 0.25,
+    "exponential": 0.2,
+    "power": 0.2,
+}
 #: Share of contexts that Clarabel itself may fail at.
 LOST = 0.003
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
+from ..membership import alike, change_into_cone, change_into_dual
 from ..optimality import GOOD, LEAST, quadratic, relative_error, times
 from ..program import ProgramData, rows_of
 
@@ -51,16 +52,23 @@ def _small_beside(outside: Array, z: Array) -> Flags:
 
 
 def _outside(data: ProgramData, slack: Array) -> Array:
-    """How far each row is outside its cone, shape (n, rows); a cone's in its head."""
-    return _distances(data, slack, np.abs)
+    """How far each row is outside its cone, shape (n, rows); a second-order cone's in
+    its head.
+    """
+    return _distances(data, slack, np.abs, change_into_cone)
 
 
 def _outside_dual(data: ProgramData, z: Array) -> Array:
     """The same for the dual cones; that of a zero cone is everything."""
-    return _distances(data, z, np.zeros_like)
+    return _distances(data, z, np.zeros_like, change_into_dual)
 
 
-def _distances(data: ProgramData, v: Array, of_zero: Callable[[Array], Array]) -> Array:
+def _distances(
+    data: ProgramData,
+    v: Array,
+    of_zero: Callable[[Array], Array],
+    change: Callable[[str, float, Array], Array],
+) -> Array:
     result, start = np.maximum(-v, 0.0), 0
     for kind, size in data.program.cones:
         rows = rows_of(kind, size)
@@ -72,5 +80,9 @@ def _distances(data: ProgramData, v: Array, of_zero: Callable[[Array], Array]) -
             length = np.sqrt(np.sum(v[:, start + 1 : part.stop] ** 2, axis=1))
             result[:, start] = np.maximum(length - v[:, start], 0.0)
         start += rows
+    for kind, size, places in alike(data.program.cones):
+        points = v[:, places]
+        moved = np.abs(change(kind, size, points.reshape(-1, 3))).reshape(points.shape)
+        result[:, places] = np.where(np.isnan(moved), np.inf, moved)
     # What is no number is as far outside as can be.
     return np.where(np.isfinite(v), result, np.inf)

@@ -9,7 +9,7 @@ from ..program import ConeProgram, ProgramData
 from ..solver import Clarabel, Solutions, Solver
 
 #: Cones whose steps are worked out.
-KINDS = ("zero", "nonneg", "soc")
+KINDS = ("zero", "nonneg", "soc", "exp", "power")
 #: Contexts of a call from which on they are solved together: always, and where their
 #: programs have so many numbers in all.
 LEAST_CONTEXTS, LEAST_OF_LARGE, MANY_NUMBERS = 64, 8, 100_000

@@ -8,15 +8,14 @@ next context at once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...checks import Array
 from ..program import Indices, ProgramData, Varying
 from .compiled import SOURCES, compiled, inlined, part
-from .cones import PER_CONE, corrected, finished, predicted, rescale, shift_inside
-from .dense import TILE
+from .cones import corrected, finished, predicted, rescale, shift_inside
 from .lanes import (
     WIDTH,
     any_less,
@@ -39,7 +38,32 @@ from .linear import (
     solve_one,
     solve_two,
 )
+from .nonsymmetric import (
+    SWITCH,
+    begin,
+    centred,
+    correct_skew,
+    rescale_skew,
+    skew_of,
+    step_skew,
+)
 from .plan import Plan
+from .room import (
+    B_SIZE,
+    CODE,
+    COUNT,
+    FLAW,
+    FRESH,
+    KAPPA,
+    Q_SIZE,
+    RAY_X,
+    RAY_Z,
+    SCALARS,
+    TAU,
+    Blocks,
+    Results,
+    room_for,
+)
 from .walk import cone, walk_of
 
 #: How a lane can end: GOING is not to be seen outside.
@@ -49,107 +73,6 @@ GOING, SOLVED, INFEASIBLE, UNBOUNDED, STUCK = range(5)
 GAP, RESIDUAL, LEAST, CERTIFIED = 1e-8, 1e-8, 1e-4, 1e-8
 #: Iterations at most, the share of a step that is taken, the least step.
 MOST, SHARE, LEAST_STEP = 50, 0.99, 1e-4
-
-
-class Blocks(NamedTuple):
-    """The data of all contexts: for P, q, A, b what all share, and what varies."""
-
-    P: Array
-    P_where: Any
-    P_values: Array
-    q: Array
-    q_where: Any
-    q_values: Array
-    A: Array
-    A_where: Any
-    A_values: Array
-    b: Array
-    b_where: Any
-    b_values: Array
-
-
-class Room(NamedTuple):
-    """Addresses of where the lanes live: vectors of WIDTH numbers."""
-
-    K: int
-    L: int
-    Y: int
-    inverse: int
-    tail: int
-    panel: int
-    pivots: int
-    last: int
-    q: int
-    b: int
-    x: int
-    s: int
-    z: int
-    w: int
-    eta: int
-    cone: int
-    lam: int
-    Px: int
-    rx: int
-    rz: int
-    right_fixed: int
-    fixed: int
-    left_fixed: int
-    right: int
-    moving: int
-    left: int
-    trial: int
-    ds: int
-    offset: int
-    one: int
-    other: int
-    scalars: int
-
-
-class Results(NamedTuple):
-    """What became of every context: code, iterations, x and z."""
-
-    code: Any
-    iterations: Any
-    x: Array
-    z: Array
-
-
-#: Vectors of one number for each lane.
-TAU, KAPPA, FRESH, FLAW, COUNT, CODE, RAY_Z, RAY_X, Q_SIZE, B_SIZE = range(10)
-SCALARS = 10
-
-
-def room_for(plan: Plan) -> tuple[Room, Array]:
-    """Room of the sizes a plan asks for, and the array it is in."""
-    n, m, unknowns = plan.width, plan.height, plan.unknowns
-    entries = len(plan.below)
-    sizes = {
-        "K": plan.slots,
-        "L": entries,
-        "Y": entries,
-        "inverse": unknowns,
-        "tail": plan.tail**2,
-        "panel": plan.tail * TILE,
-        **dict.fromkeys(("pivots", "last"), plan.tail),
-        **dict.fromkeys(("q", "x", "Px", "rx"), n),
-        **dict.fromkeys(
-            ("b", "s", "z", "w", "lam", "rz", "ds", "offset", "one", "other"), m
-        ),
-        "eta": len(plan.soc),
-        "cone": len(plan.soc) * PER_CONE,
-        **dict.fromkeys(("right_fixed", "fixed", "left_fixed"), unknowns),
-        **dict.fromkeys(("right", "moving", "left", "trial"), unknowns),
-        "scalars": SCALARS,
-    }
-    vector = 8 * WIDTH
-    memory = np.zeros((sum(sizes.values()) + 1) * WIDTH)
-    # At addresses that suit vectors.
-    start = -(-memory.ctypes.data // vector) * vector
-    addresses = {}
-    for name in Room._fields:
-        addresses[name] = start
-        start += sizes[name] * vector
-    return Room(**addresses), memory
 
 
 def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
@@ -165,7 +88,9 @@ def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
     codes, rounds = np.zeros((2, n), dtype=np.int64)
     x, z = np.zeros((n, plan.width)), np.zeros((n, plan.height))
     room, memory = room_for(plan)
-    iterate(walk_of(plan), blocks, room, memory, Results(codes, rounds, x, z))
+    skew, more = skew_of(plan)
+    results = Results(codes, rounds, x, z)
+    iterate(walk_of(plan), skew, blocks, room, (memory, more), results)
     return codes, x, z
 
 
@@ -186,8 +111,11 @@ def _largest(address: int, count: int, lane: int) -> float:
 
 
 @part
-def _enter(plan: Any, blocks: Any, room: Any, i: int, lane: int) -> None:
-    """Context i takes a lane: at the cones' own centres, where H is one."""
+def _enter(plan: Any, skew: Any, blocks: Any, room: Any, i: int, lane: int) -> None:
+    """Context i takes a lane: at the cones' own centres, where H is one.
+
+    With exponential or power cones that is where it begins.
+    """
     curves = room.K + plan.entries * WIDTH * 8
     _fill(blocks.A, blocks.A_where, blocks.A_values, i, lane, room.K)
     _fill(blocks.P, blocks.P_where, blocks.P_values, i, lane, curves)
@@ -210,6 +138,9 @@ def _enter(plan: Any, blocks: Any, room: Any, i: int, lane: int) -> None:
         put(room.scalars, k * WIDTH + lane, 0.0)
     for k in (TAU, KAPPA, FRESH):
         put(room.scalars, k * WIDTH + lane, 1.0)
+    if skew is not None:
+        begin(plan, skew, room, lane)
+        put(room.scalars, FRESH * WIDTH + lane, 0.0)
     q_size = _largest(room.q, plan.width, lane)
     b_size = _largest(room.b, plan.height, lane)
     put(room.scalars, Q_SIZE * WIDTH + lane, q_size)
@@ -350,12 +281,12 @@ def _products(plan: Any, room: Any, step: Any) -> Any:
 
 
 @part
-def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
+def _step(plan: Any, skew: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
     """Predict, correct, and move; a fresh lane takes its first point."""
     n, m = plan.width, plan.height
     scalars, fixed, moving = room.scalars, room.fixed, room.moving
     tau, kappa, fresh = load(scalars, TAU), load(scalars, KAPPA), load(scalars, FRESH)
-    if any_less(0.5, fresh):
+    if skew is None and any_less(0.5, fresh):
         _start(plan, room, fresh)
     over = 1.0 / tau
     plain, bent = _products(plan, room, fixed)
@@ -364,10 +295,15 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
     dtau = (rtau - kappa + plain + 2.0 * bent * over) * den
     dkappa = -kappa - kappa * dtau * over
     most = _longer(tau, dtau, kappa, dkappa)
-    away = 1.0 - 1.0 / predicted(plan, room, dtau, most)
+    most = predicted(plan, room, dtau, most)
+    if skew is not None:
+        most = step_skew(plan, skew, room, room.s, dtau, most)
+    away = 1.0 - 1.0 / most
     sigma = away * away * away
     centre = sigma * mu
     corrected(plan, room, centre)
+    if skew is not None:
+        correct_skew(plan, skew, room, centre)
     rest = 1.0 - sigma
     for j in range(n):
         store(room.right, j, rest * load(room.rx, j))
@@ -377,17 +313,30 @@ def _step(plan: Any, room: Any, rtau: Any, mu: Any, xiPxi: Any) -> int:
         store(room.right, n + i, fma(-rest, load(room.rz, i), load(room.offset, i)))
     back = kappa * tau + dtau * dkappa - centre
     corrections: int = solve_one(
-        plan, room, Side(room.right, moving, room.trial, room.left)
+        plan, skew, room, Side(room.right, moving, room.trial, room.left)
     )
     plain, bent = _products(plan, room, moving)
     dtau = (rest * rtau - back * over + plain + 2.0 * bent * over) * den
     dkappa = -(back + kappa * dtau) * over
     most = _longer(tau, dtau, kappa, dkappa)
-    alpha = SHARE / finished(plan, room, dtau, most)
+    most = finished(plan, room, dtau, most)
+    if skew is not None:
+        most = step_skew(plan, skew, room, room.offset, dtau, most)
+    alpha = SHARE / most
     flaw = load(scalars, FLAW)
+    if skew is not None:
+        alpha = centred(plan, skew, room, (tau, dtau, kappa, dkappa), alpha)
     # A lane without a step stays where it is.
     still = choose_less(0.0, alpha, _larger(fresh, flaw), 1.0)
     short = choose_less(LEAST_STEP, alpha, flaw, splat(1.0))
+    if skew is not None:
+        # A lane whose steps are short tries the other scaling, from where it is.
+        before = load(skew.dual, 0)
+        changes = choose_less(alpha, SWITCH, 1.0 - before, splat(0.0))
+        changes = choose_less(0.5, flaw, splat(0.0), changes)
+        store(skew.dual, 0, before + changes)
+        still = _larger(still, changes)
+        short = choose_less(0.5, changes, flaw, short)
     store(scalars, FLAW, choose_less(0.5, fresh, 0.0, short))
     for j in range(n):
         x, step = load(room.x, j), fma(dtau, load(fixed, j), load(moving, j))
@@ -434,6 +383,7 @@ def _start(plan: Any, room: Any, fresh: Any) -> None:
 @compiled
 def iterate(
     plan: Any,
+    skew: Any,
     blocks: Any,
     room: Any,
     memory: Any,
@@ -442,15 +392,19 @@ def iterate(
 ) -> tuple[int, int]:
     """Solve all contexts; the numbers of rounds and corrections that were needed.
 
-    `memory` is where the addresses of `room` point to: handed over so that it stays.
+    `skew` has the exponential and power cones, or is None: another kind of argument,
+    for which other code is compiled. `memory` is where the addresses of both point to:
+    handed over so that it stays.
     """
     contexts = len(results.code)
     degree = float(plan.linears + plan.cones)
+    if skew is not None:
+        degree += 3.0 * skew.cones
     who = np.full(WIDTH, -1)
     following, going, rounds, corrections = 0, 0, 0, 0
     for lane in range(WIDTH):
         # Lanes without a context of their own repeat one, and tell nobody.
-        _enter(plan, blocks, room, min(following, contexts - 1), lane)
+        _enter(plan, skew, blocks, room, min(following, contexts - 1), lane)
         if following < contexts:
             who[lane] = following
             following, going = following + 1, going + 1
@@ -463,22 +417,29 @@ def iterate(
                     _leave(plan, room, results, who[lane], lane)
                     if following < contexts:
                         who[lane] = following
-                        _enter(plan, blocks, room, following, lane)
+                        _enter(plan, skew, blocks, room, following, lane)
                         following += 1
                     else:
                         who[lane] = -1
                         going -= 1
             if going == 0:
                 break
+            if skew is not None:
+                # Those that came in are at a point already.
+                rtau, mu, xiPxi = _inspect(plan, room, degree)
         flaw = load(room.scalars, FLAW)
-        store(room.scalars, FLAW, rescale(plan, room, flaw))
+        flaw = rescale(plan, room, flaw)
+        if skew is not None:
+            flaw = rescale_skew(plan, skew, room, mu, flaw)
+        store(room.scalars, FLAW, flaw)
         factor(plan, room)
         _right_sides(plan, room)
         corrections += solve_two(
             plan,
+            skew,
             room,
             Side(room.right_fixed, room.fixed, room.trial, room.left_fixed),
             Side(room.right, room.moving, room.trial, room.left),
         )
-        corrections += _step(plan, room, rtau, mu, xiPxi)
+        corrections += _step(plan, skew, room, rtau, mu, xiPxi)
     return rounds, corrections

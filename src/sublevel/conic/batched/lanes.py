@@ -23,6 +23,7 @@ WIDTH = 8
 
 _NUMBER, _POSITION = ir.DoubleType(), ir.IntType(32)
 _VECTOR = ir.VectorType(_NUMBER, WIDTH)
+_BITS = ir.VectorType(ir.IntType(64), WIDTH)
 
 
 class LanesType(types.Type):  # type: ignore[misc]
@@ -259,3 +260,64 @@ def _negative(typing: Any, a: Any) -> Any:
 @overload(operator.neg, strict=False)
 def _negated(a: Any) -> Any:
     return (lambda a: _negative(a)) if isinstance(a, LanesType) else None
+
+
+def _bits(number: int) -> Any:
+    """The same whole number in all lanes."""
+    return ir.Constant(_BITS, [number] * WIDTH)
+
+
+#: A float that has a small whole number k in its last bits if k is added to it, and the
+#: bits of it, of one, and of the root of one half.
+MAGIC = 1.5 * 2.0**52
+_MAGIC_BITS, _ONE_BITS = 0x4338000000000000, 0x3FF0000000000000
+_ROOT_BITS = 0x3FE6A09E667F3BCD
+_SIGNIFICAND = 52
+
+
+def _exponent_bits(builder: Any, value: Any) -> tuple[Any, Any]:
+    """The bits of x, and of the whole k for which x / 2^k is near one."""
+    bits = builder.bitcast(value, _BITS)
+    above = builder.sub(bits, _bits(_ROOT_BITS))
+    return bits, builder.ashr(above, _bits(_SIGNIFICAND))
+
+
+@intrinsic
+def exponent(typing: Any, a: Any) -> Any:
+    """The whole k with x / 2^k between the roots of 1/2 and of 2, of a normal x > 0."""
+    del typing
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, whole = _exponent_bits(builder, arguments[0])
+        shifted = builder.add(whole, _bits(_MAGIC_BITS))
+        return builder.fsub(
+            builder.bitcast(shifted, _VECTOR), ir.Constant(_VECTOR, [MAGIC] * WIDTH)
+        )
+
+    return LANES(a), generate
+
+
+@intrinsic
+def mantissa(typing: Any, a: Any) -> Any:
+    """That x / 2^k."""
+    del typing
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits, whole = _exponent_bits(builder, arguments[0])
+        moved = builder.shl(whole, _bits(_SIGNIFICAND))
+        return builder.bitcast(builder.sub(bits, moved), _VECTOR)
+
+    return LANES(a), generate
+
+
+@intrinsic
+def power_of_two(typing: Any, a: Any) -> Any:
+    """2^k from k + MAGIC, for whole k of a normal number."""
+    del typing
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits = builder.bitcast(arguments[0], _BITS)
+        moved = builder.shl(bits, _bits(_SIGNIFICAND))
+        return builder.bitcast(builder.add(moved, _bits(_ONE_BITS)), _VECTOR)
+
+    return LANES(a), generate

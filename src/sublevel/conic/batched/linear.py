@@ -13,6 +13,7 @@ from .dense import (
     subtract_from_tail,
 )
 from .lanes import any_less, at, choose_less, fma, load, number, size, splat, store
+from .nonsymmetric import block_product
 from .walk import cone
 
 #: Residuals at which a solution is good: absolute, and relative to the right-hand side.
@@ -143,7 +144,7 @@ def curvature(plan: Any, K: Any, x: Any, result: Any) -> None:
 
 
 @part
-def residual(plan: Any, room: Any, right: Any, guess: Any, left: Any) -> Any:
+def residual(plan: Any, skew: Any, room: Any, right: Any, guess: Any, left: Any) -> Any:
     """Write right - K guess to `left`, and its largest size."""
     n, K, w = plan.width, room.K, room.w
     curved = plan.curves > 0
@@ -176,8 +177,27 @@ def residual(plan: Any, room: Any, right: Any, guess: Any, left: Any) -> Any:
             off = fma(load(w, i), total, off) + (-own if i == start else own)
             store(left, n + i, off)
             worst = choose_less(worst, size(off), size(off), worst)
+    if skew is not None:
+        worst = _skew_residual(plan, skew, room, right, guess, left, worst)
     for k in range(n + plan.height, plan.unknowns):
         store(left, k, 0.0)
+    return worst
+
+
+@inlined
+def _skew_residual(
+    plan: Any, skew: Any, room: Any, right: Any, guess: Any, left: Any, worst: Any
+) -> Any:
+    """The same for the rows of exponential and power cones."""
+    n = plan.width
+    for c in range(skew.cones):
+        start, product = block_product(plan, skew, room, guess, c)
+        for k in range(3):
+            i = start + k
+            off = load(right, n + i) - row_product(plan, room.K, guess, i)
+            off = off - product[k]
+            store(left, n + i, off)
+            worst = choose_less(worst, size(off), size(off), worst)
     return worst
 
 
@@ -197,7 +217,7 @@ def _begun(plan: Any, side: Any) -> Any:
 
 @part
 def _corrected(
-    plan: Any, room: Any, side: Any, wants: Any, worst: Any, enough: Any
+    plan: Any, skew: Any, room: Any, side: Any, wants: Any, worst: Any, enough: Any
 ) -> Any:
     """Add a correction where a lane wants it; what it wants, and misses, after that."""
     solution, left = side.solution, side.left
@@ -214,7 +234,7 @@ def _corrected(
         better = kept + load(left, k)
         store(side.trial, k, better)
         store(solution, k, choose_less(0.5, sure, better, kept))
-    after = residual(plan, room, side.right, side.trial, left)
+    after = residual(plan, skew, room, side.right, side.trial, left)
     better = choose_less(after, worst, wants, splat(0.0))
     for k in range(plan.width + plan.height):
         kept = load(solution, k)
@@ -225,37 +245,39 @@ def _corrected(
 
 
 @part
-def solve_one(plan: Any, room: Any, side: Any) -> int:
+def solve_one(plan: Any, skew: Any, room: Any, side: Any) -> int:
     """Write the solution of K x = right, corrected until its residual is small.
 
     Gives the number of corrections.
     """
     enough = _begun(plan, side)
     substitute(plan, room, side.solution, None)
-    worst = residual(plan, room, side.right, side.solution, side.left)
+    worst = residual(plan, skew, room, side.right, side.solution, side.left)
     # One where a lane still wants correcting.
     wants = choose_less(enough, worst, 1.0, splat(0.0))
     for correction in range(CORRECTIONS):
         if not any_less(0.5, wants):
             return correction
         substitute(plan, room, side.left, None)
-        wants, worst = _corrected(plan, room, side, wants, worst, enough)
+        wants, worst = _corrected(plan, skew, room, side, wants, worst, enough)
     return CORRECTIONS
 
 
 @part
-def solve_two(plan: Any, room: Any, one: Any, other: Any) -> int:
+def solve_two(plan: Any, skew: Any, room: Any, one: Any, other: Any) -> int:
     """The same for two right-hand sides: the factors are read once for both."""
     enough, enough_2 = _begun(plan, one), _begun(plan, other)
     substitute(plan, room, one.solution, other.solution)
-    worst = residual(plan, room, one.right, one.solution, one.left)
-    worst_2 = residual(plan, room, other.right, other.solution, other.left)
+    worst = residual(plan, skew, room, one.right, one.solution, one.left)
+    worst_2 = residual(plan, skew, room, other.right, other.solution, other.left)
     wants = choose_less(enough, worst, 1.0, splat(0.0))
     wants_2 = choose_less(enough_2, worst_2, 1.0, splat(0.0))
     for correction in range(CORRECTIONS):
         if not any_less(0.5, wants + wants_2):
             return correction
         substitute(plan, room, one.left, other.left)
-        wants, worst = _corrected(plan, room, one, wants, worst, enough)
-        wants_2, worst_2 = _corrected(plan, room, other, wants_2, worst_2, enough_2)
+        wants, worst = _corrected(plan, skew, room, one, wants, worst, enough)
+        wants_2, worst_2 = _corrected(
+            plan, skew, room, other, wants_2, worst_2, enough_2
+        )
     return CORRECTIONS

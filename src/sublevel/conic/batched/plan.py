@@ -32,8 +32,8 @@ Flags = npt.NDArray[np.bool_]
 FIRM, LOOSE = 1e-13, 1e-8
 #: Rows up to which a second-order cone is a dense block of K.
 SMALL = 4
-#: Numbers kept of each second-order cone.
-SOC = 5
+#: Numbers kept of each second-order cone, and of each exponential or power cone.
+SOC, SKEW = 5, 2
 
 
 class Plan(NamedTuple):
@@ -53,6 +53,9 @@ class Plan(NamedTuple):
     linear : rows in a nonnegative cone
     soc : (cones, SOC): first row, rows, and slots: of H's off-diagonal in a small cone;
         of u, of v without its first entry, which is zero, of eta^2 in a large one
+    skew : (cones, SKEW): first row, and slots of H's off-diagonal, of the exponential
+        and power cones; their H is a dense block of K
+    exponent : (cones,), that of a power cone, 0 of an exponential one
     diagonal : slot of -H of each row, shape (height,)
     node : unknowns in their order of elimination
     pivot_slot : slot of K's diagonal, in that order
@@ -83,6 +86,8 @@ class Plan(NamedTuple):
     zero: Indices
     linear: Indices
     soc: Indices
+    skew: Indices
+    exponent: Any
     diagonal: Indices
     node: Indices
     pivot_slot: Indices
@@ -138,6 +143,7 @@ class _Pattern:
         none = np.zeros(0, dtype=int)
         zero, linear = [none], [none]
         soc, more_pivots, more_signs = [], [], []
+        skew, exponents = [], []
         unknowns, start = n + m, 0
         for kind, size in program.cones:
             k = rows_of(kind, size)
@@ -146,12 +152,16 @@ class _Pattern:
                 zero.append(inside)
             elif kind == "nonneg" or (kind == "soc" and k == 1):
                 linear.append(inside)
-            elif kind == "soc" and k <= SMALL:
+            elif kind in ("exp", "power") or (kind == "soc" and k <= SMALL):
                 i, j = np.tril_indices(k, -1)
                 rows.append(n + start + i)
                 columns.append(n + start + j)
                 places.append(slots + np.arange(len(i)))
-                soc.append((start, k, slots, 0, 0))
+                if kind == "soc":
+                    soc.append((start, k, slots, 0, 0))
+                else:
+                    skew.append((start, slots))
+                    exponents.append(float(size) if kind == "power" else 0.0)
                 slots += len(i)
             elif kind == "soc":
                 rows += [n + inside, n + inside[1:]]
@@ -193,6 +203,8 @@ class _Pattern:
             zero=_short(np.concatenate(zero)),
             linear=_short(np.concatenate(linear)),
             soc=_short(np.array(soc, dtype=int).reshape(-1, SOC)),
+            skew=_short(np.array(skew, dtype=int).reshape(-1, SKEW)),
+            exponent=np.array(exponents, dtype=float),
             diagonal=_short(diagonal),
             node=_short(node),
             pivot_slot=_short(pivots[node]),

@@ -1,5 +1,7 @@
 """Policies whose contexts are solved together."""
 
+from contextlib import contextmanager
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -62,17 +64,86 @@ def test_without_numba_nothing_changes(problem, monkeypatch):
 def test_explain_says_what_was_asked_for_and_what_stands_in_the_way(problem):
     asked = problem.compile(solver="CLARABEL")
     assert "Solver: CLARABEL: as asked for" in str(asked.explain())
-    curved = portfolio(calibrated("poisson", DIM, np.random.default_rng(2)), DIM)[2]
-    assert "cones of kind exp" in str(curved.compile().explain())
+    matrix = cp.Variable((2, 2), PSD=True)
+    r, w = sl.Uncertain(2, name="r"), cp.Variable(2, nonneg=True, name="w")
+    sets = calibrated("gaussian", 2, np.random.default_rng(2))
+    rows = [cp.sum(w) == 1, matrix[0, 1] == w[0], cp.trace(matrix) <= 1]
+    other = sl.RobustProblem(cp.Maximize(r @ w), rows, {r: sets})
+    assert "cones of kind psd" in str(other.compile().explain())
 
 
-def test_cones_that_are_not_taken_go_to_clarabel():
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "log_cosh"])
+def test_losses_with_exponential_cones(loss):
+    """As by Clarabel, in any chunk, and none of them asked for there."""
     rng = np.random.default_rng(3)
+    problem = portfolio(calibrated(loss, DIM, rng), DIM)[2]
+    policy = problem.compile(solver="BATCHED")
+    kinds = {kind for kind, _ in compiled_of(policy).program.cones}
+    assert "exp" in kinds
+    X = contexts(100, DIM, rng)
+    together = assert_as_by_clarabel(problem, policy, X)
+    by_default = problem.compile()
+    again = by_default.decide(X, chunk=33)
+    np.testing.assert_array_equal(again.value("w"), together.value("w"))
+    assert "Solver: contexts together" in str(by_default.explain())
+
+
+def test_a_cost_with_power_cones():
+    rng = np.random.default_rng(6)
+    r, w = sl.Uncertain(DIM, name="r"), cp.Variable(DIM, nonneg=True, name="w")
+    sets = calibrated("gaussian", DIM, rng)
+    gain = r @ w - cp.sum(cp.power(w, 1.5, approx=False))
+    problem = sl.RobustProblem(cp.Maximize(gain), [cp.sum(w) <= 4], {r: sets})
+    policy = problem.compile(solver="BATCHED")
+    assert "power" in {kind for kind, _ in compiled_of(policy).program.cones}
+    assert_as_by_clarabel(problem, policy, contexts(100, DIM, rng))
+
+
+def test_a_corrupted_point_of_curved_cones_is_decided_by_clarabel(monkeypatch):
+    """Compiled code that lies: nothing of it is certified, and all decisions stand."""
+    from sublevel.conic.batched import iterate
+
+    rng = np.random.default_rng(7)
     problem = portfolio(calibrated("poisson", DIM, rng), DIM)[2]
-    X = contexts(5, DIM, rng)
-    together = problem.compile(solver="BATCHED").decide(X)
+    X = contexts(24, DIM, rng)
     alone = problem.compile(solver="CLARABEL").decide(X)
+    honest = iterate.run
+
+    def spoiled(plan, data):
+        codes, x, z = honest(plan, data)
+        return codes, x * (1 + 1e-4), z
+
+    monkeypatch.setattr(iterate, "run", spoiled)
+    with counting() as asked:
+        together = problem.compile(solver="BATCHED").decide(X)
+    assert sum(asked) >= len(X)
     np.testing.assert_array_equal(together.objective, alone.objective)
+
+
+def assert_as_by_clarabel(problem, policy, X):
+    """Decisions of a policy that leaves next to nothing to Clarabel, as its own."""
+    with counting() as asked:
+        together = policy.decide(X)
+    assert sum(asked) <= 2
+    assert together.audit.passed.all()
+    alone = problem.compile(solver="CLARABEL").decide(X)
+    np.testing.assert_array_equal(together.status, alone.status)
+    np.testing.assert_allclose(together.objective, alone.objective, rtol=1e-6)
+    return together
+
+
+@contextmanager
+def counting():
+    """How many contexts go to Clarabel, call by call."""
+    asked, honest = [], Clarabel.solve
+
+    def solve(own, data):
+        asked.append(len(data))
+        return honest(own, data)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Clarabel, "solve", solve)
+        yield asked
 
 
 def test_a_quadratic_objective_and_contexts_without_a_decision():
