@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiled import SOURCES, compiled, inlined, part
 from ..scaling import FAR, Exponents, Layout, Logarithms
-from .compiled import SOURCES, compiled, inlined, part
 from .lanes import WIDTH, at, choose_less, fma, load, number, put, size, splat, store
 
 
