@@ -2,12 +2,15 @@
 
 CPU time in turns, medians of ratios in one run, every objective compared. "solve" is
 the formula with its check by multipliers; "decide" is what a user calls: prediction,
-formula, check and audit. Run with `python bench/closed_forms.py [quick]`.
+formula, check and audit. Both are compiled where numba is installed. Of one decision it
+is printed what `decide` takes beyond the model and the solver that it calls. Run with
+`python bench/closed_forms.py [quick]`.
 """
 
 import os
 import sys
 import time
+from functools import wraps
 from statistics import median
 
 # Threads that wait for each other would be counted as work.
@@ -50,7 +53,7 @@ def simplex(case, turns, raw):
     solve, decide, differ = [], [], 0.0
     for _ in range(turns):
         theirs, expected = cpu(lambda: case.raw(np.arange(raw)))
-        ours, solved = cpu(lambda: ClosedForm().solve(data))
+        ours, solved = cpu(lambda: by_form(data))
         whole, decisions = cpu(lambda: policy.decide(case.X))
         share = theirs / raw * len(data)
         solve.append(share / ours)
@@ -60,6 +63,48 @@ def simplex(case, turns, raw):
     assert differ < 1e-6, differ
     good = certified(data)
     show(case.name, median(solve), median(decide), 1 - good.mean(), differ)
+
+
+def by_form(data):
+    """Solved as a call of so many contexts is: compiled, where that pays."""
+    return ClosedForm().chosen(data.program, len(data)).solve(data)
+
+
+def one_decision(n, turns, rng):
+    """What one decision of a calibrated policy takes beyond model and solver."""
+    case = portfolio(n, 200, rng)
+    (sets,) = case.pose().compile().keys
+    r, w = sl.Uncertain(n), cp.Variable(n, nonneg=True)
+    own = sl.LossSet(sets.source.model, "gaussian")
+    policy = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: own}).compile()
+    location, spread = case.X[:, :n], case.X[:, n:]
+    policy.calibrate(case.X, location + spread * rng.normal(size=(200, n)), alpha=0.1)
+    spent = []
+
+    def timed(function):
+        @wraps(function)
+        def call(*given, **options):
+            start = time.process_time()
+            result = function(*given, **options)
+            spent.append(time.process_time() - start)
+            return result
+
+        return call
+
+    model, solve = type(sets.source.model), ClosedForm.solve
+    predict, beyond = model.predict, []
+    policy.decide(case.X[:1])
+    model.predict, ClosedForm.solve = timed(predict), timed(solve)
+    for i in range(20 * turns):
+        spent.clear()
+        whole, _ = cpu(lambda i=i: policy.decide(case.X[[i % 200]]))
+        assert len(spent) == 2, spent
+        beyond.append(1e3 * (whole - sum(spent)))
+    model.predict, ClosedForm.solve = predict, solve
+    print(
+        f"one decision, {case.name}: {median(beyond):.2f} ms beyond model and solver "
+        f"(least {min(beyond):.2f}; the aim: 1)"
+    )
 
 
 def certified(data):
@@ -92,11 +137,11 @@ def polytope(kind, over, n, contexts, turns, raw, rng):
             [live.solve(q, A)[0] for q, A in zip(costs, entries, strict=True)]
         )
 
-    by_raw(), ClosedForm().solve(data)
+    by_raw(), by_form(data)
     ratios, differ = [], 0.0
     for _ in range(turns):
         theirs, expected = cpu(by_raw)
-        ours, solved = cpu(lambda: ClosedForm().solve(data))
+        ours, solved = cpu(lambda: by_form(data))
         ratios.append(theirs / raw * contexts / ours)
         differ = max(differ, np.abs(solved.objective[:raw] - expected).max())
     assert differ < 1e-6, differ
@@ -166,6 +211,8 @@ def main(quick):
     for kind in ("ellipsoid", "l1", "box"):
         for over in ("box", "budget"):
             polytope(kind, over, 50, contexts, turns, raw, rng)
+    for n in (5, 50):
+        one_decision(n, turns, rng)
     live_highs(raw // 2, rng)
     compiling(turns, rng)
     shared_budget(turns)

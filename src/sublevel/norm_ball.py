@@ -116,10 +116,11 @@ def aligned(slope: Array, order: float) -> Array:
         return np.sign(slope)
     if order == 2:
         # Only the direction counts, so its squares need neither vanish nor overflow.
-        largest = np.max(np.abs(slope), axis=-1, keepdims=True)
-        slope = slope / np.where(largest > 0, largest, 1.0)
-        length = np.linalg.norm(slope, axis=-1, keepdims=True)
-        return np.asarray(slope / np.where(length > 0, length, 1.0))
+        largest = np.maximum(slope.max(axis=-1), -slope.min(axis=-1))[..., None]
+        unit = np.asarray(slope / np.where(largest > 0, largest, 1.0))
+        length = np.sqrt(np.sum(unit * unit, axis=-1, keepdims=True))
+        unit /= np.where(length > 0, length, 1.0)
+        return unit
     steepest = np.argmax(np.abs(slope), axis=-1)[..., None]
     chosen = np.arange(slope.shape[-1]) == steepest
     return np.where(chosen, np.sign(slope), 0.0)

@@ -21,7 +21,14 @@ import numpy.typing as npt
 
 from ..checks import Array
 from ..deferred import sp
-from .sparse_table import SparseTable, Table, compared_rows, taken_columns, taken_rows
+from .sparse_table import (
+    RowMap,
+    SparseTable,
+    Table,
+    compared_rows,
+    taken_columns,
+    taken_rows,
+)
 
 Indices = npt.NDArray[np.integer[Any]]
 #: Row numbers, a slice or a mask.
@@ -164,7 +171,10 @@ class ConeProgram:
             )
             upper = taken_rows(self.P, self.quadratic_pattern[0])
             tables = {"P": upper, "q": self.q, "A": self.A, "b": self.b}
-            moved = {k: (t, *taken_columns(t, columns)) for k, t in tables.items()}
+            moved = {}
+            for name, table in tables.items():
+                where, part = taken_columns(table, columns)
+                moved[name] = table, where, RowMap(part)
             self.movable[names] = Moving(columns, moved)
         return self.movable[names]
 
@@ -174,7 +184,7 @@ class Moving:
     """Columns of some slots, and for each block (table, entries moved, their part)."""
 
     columns: Indices
-    blocks: dict[str, tuple[Table, Indices, SparseTable]]
+    blocks: dict[str, tuple[Table, Indices, RowMap]]
     _kept: list[tuple[Array, dict[str, Array]]] = field(
         default_factory=list, repr=False, compare=False
     )
@@ -316,15 +326,18 @@ def fill(
     moving = program.movable.get(names) or program.moving(names)
     slots = list(contexts.values())
     theta = np.hstack(slots) if slots else np.zeros((n, 0))
+    n = len(theta)
     fixed = fixed.copy()
     fixed[moving.columns] = 0.0
     blocks = {}
     bases = moving.bases(fixed)
     for name, (_, where, part) in moving.blocks.items():
         base = bases[name]
-        # One sparse product for all contexts.
-        values = base[where] + np.asarray((part @ theta.T).T)
-        blocks[name] = Varying(base, where, np.ascontiguousarray(values))
+        # One product for all contexts.
+        values = part(theta) if len(where) else np.zeros((n, 0))
+        # A program of its own: `values` may be a view of the slots.
+        values = values + base[where] if len(where) else values
+        blocks[name] = Varying(base, where, values)
     return ProgramData(program, **blocks)
 
 

@@ -80,6 +80,54 @@ class SparseTable:
         return self.csr[key]
 
 
+class RowMap:
+    """Products with a sparse matrix, one for each row of many.
+
+    Where every row of the matrix has a single entry, as those of variables that are
+    columns of a program, that is picking entries, in one pass or in none.
+
+    Parameters
+    ----------
+    table : sparse matrix by rows
+    columns : what its columns are among those of the rows that are given; by default
+        they are in order
+
+    Examples
+    --------
+    >>> entries = np.array([2.0, 3.0]), np.array([1, 0])
+    >>> pick = RowMap(SparseTable(*entries, np.array([0, 1, 2]), (2, 2)))
+    >>> pick(np.array([[1.0, 10.0], [5.0, 50.0]]))
+    array([[ 20.,   3.],
+           [100.,  15.]])
+    """
+
+    def __init__(self, table: Table, columns: Indices | None = None) -> None:
+        self._table, self._columns = table, columns
+        self.is_picking = (
+            bool((np.diff(table.indptr) == 1).all()) and table.shape[0] > 0
+        )
+        self._picked: slice | Indices = slice(0)
+        self._by: float | Array = 1.0
+        if self.is_picking:
+            at = np.asarray(
+                table.indices if columns is None else columns[table.indices]
+            )
+            in_order = (np.diff(at) == 1).all()
+            self._picked = slice(int(at[0]), int(at[-1]) + 1) if in_order else at
+            by = np.asarray(table.data)
+            self._by = float(by[0]) if (by == by[0]).all() else by
+
+    def __call__(self, rows: Array) -> Array:
+        """Shape (n, rows of the matrix), from shape (n, columns); perhaps a view."""
+        if not self.is_picking:
+            some = rows if self._columns is None else rows[:, self._columns]
+            return np.ascontiguousarray((self._table @ some.T).T)
+        picked = rows[:, self._picked]
+        if isinstance(self._by, float) and self._by == 1.0:
+            return picked
+        return np.asarray(picked * self._by)
+
+
 #: Either kind.
 Table = Any
 

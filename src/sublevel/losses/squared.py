@@ -104,6 +104,5 @@ class Squared(SeparableLoss):
         """Prediction + sqrt(budget) W v / ||sqrt(W) v||."""
         spread = self.spread(prediction)
         step = aligned(spread * np.asarray(direction), 2)
-        return np.asarray(
-            location_of(prediction) + per_row(np.sqrt(budget)) * spread * step
-        )
+        step = per_row(np.sqrt(budget)) * spread * step
+        return np.asarray(location_of(prediction) + step)

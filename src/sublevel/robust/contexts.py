@@ -129,6 +129,10 @@ class ContextSets:
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
         batches: list[Batch | None] = []
+        at: slice | Indices = rows
+        if len(rows) > 1 and rows[-1] - rows[0] == len(rows) - 1:
+            # Rows come in order, each once: these follow each other.
+            at = slice(int(rows[0]), int(rows[-1]) + 1)
         for number, (key, losses) in enumerate(
             zip(self.keys, self.losses, strict=True)
         ):
@@ -142,13 +146,11 @@ class ContextSets:
                     f"The predictions must have one for {key.name!r}, got {sorted(X)}."
                 )
             if isinstance(given, PREDICTIONS):
-                batch: Batch = predicted_sets(
-                    losses, common_budget(source), given[rows]
-                )
+                batch: Batch = predicted_sets(losses, common_budget(source), given[at])
             elif self.riders is not None:
-                batch = self.riders.predict_set(number, source, take_rows(given, rows))
+                batch = self.riders.predict_set(number, source, _taken(given, at))
             else:
-                batch = source.predict_set(take_rows(given, rows))
+                batch = source.predict_set(_taken(given, at))
             require_compiled(key, losses, batch)
             batches.append(batch)
         return batches
@@ -232,6 +234,13 @@ class GivenSets:
     def first(self) -> list[Batch | None]:
         """The batches, to see how wide predictions are."""
         return self.batches
+
+
+def _taken(covariates: Any, rows: slice | Indices) -> Any:
+    """Rows of covariates that a model may write to."""
+    if isinstance(rows, slice) and type(covariates) is np.ndarray:
+        return covariates[rows].copy()
+    return take_rows(covariates, rows)
 
 
 def require_compiled(key: UncertainKey, losses: tuple[Loss, ...], batch: Batch) -> None:

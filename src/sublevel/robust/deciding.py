@@ -121,11 +121,13 @@ def decide_chunks(
 
     for k, result in enumerate(each(job, -(-rows // step), workers)):
         span = np.arange(k * step, min((k + 1) * step, rows))
-        decisions.status[np.setdiff1d(span, good[k])] = "invalid_prediction"
+        every = len(good[k]) == len(span)
+        if not every:
+            decisions.status[np.setdiff1d(span, good[k])] = "invalid_prediction"
         if result is not None:
             if rescue is not None:
                 _rescue(result, sets, batches[k], rescue)
-            decisions.put(good[k], result)
+            decisions.put(slice(span[0], span[-1] + 1) if every else good[k], result)
         del batches[k]
         if bar is not None:
             bar.advance(len(span))

@@ -8,7 +8,7 @@ set would be empty; it is then the outcome of least loss, which can only add cov
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -187,22 +187,40 @@ def membership(
     >>> membership(Squared(), at, np.ones(2), outcomes, tol=0.0)
     array([ True, False])
     """
+    return memberships(loss, prediction, budgets, [(outcomes, tol)])[0]
+
+
+def memberships(
+    loss: Loss,
+    prediction: AnyPrediction,
+    budgets: npt.ArrayLike,
+    trials: Sequence[tuple[Array, float]],
+) -> list[BoolArray]:
+    """The same of several outcomes a context, each with a slack of its own.
+
+    What sets are the same for all of them is worked out once.
+    """
     costs = _label_costs(loss, prediction)
     if costs is not None:
-        return are_affordable(costs, budgets, outcomes, tol)
-    admitted = np.asarray(loss.admits(prediction, outcomes))
+        return [are_affordable(costs, budgets, *trial) for trial in trials]
     floors = np.asarray(loss.floor(prediction), dtype=float)
     effective = np.maximum(budgets, floors)
+    answers = []
     # A loss too large for a float is larger than any budget.
     with np.errstate(over="ignore", invalid="ignore"):
-        if loss.norm_power is None:
-            scores = loss.score(prediction, outcomes)
-            rounding = loss.rounding(prediction, outcomes)
-            inside = _within(scores, effective, floors, tol, rounding)
-            inside |= _at_point(loss, prediction, effective, outcomes)
-        else:
-            inside = _within_radius(loss, prediction, effective - floors, outcomes, tol)
-    return np.asarray(admitted & (inside | (effective == inf)))
+        if loss.norm_power is not None:
+            radius = effective - floors, _rounded_norm(loss, prediction, trials[0][0])
+        for outcomes, tol in trials:
+            if loss.norm_power is None:
+                scores = loss.score(prediction, outcomes)
+                rounding = loss.rounding(prediction, outcomes)
+                inside = _within(scores, effective, floors, tol, rounding)
+                inside |= _at_point(loss, prediction, effective, outcomes)
+            else:
+                inside = _within_radius(loss, prediction, *radius, outcomes, tol)
+            admitted = np.asarray(loss.admits(prediction, outcomes))
+            answers.append(np.asarray(admitted & (inside | (effective == inf))))
+    return answers
 
 
 def _within(
@@ -232,16 +250,23 @@ def _at_point(
 
 
 def _within_radius(
-    loss: Loss, prediction: AnyPrediction, room: Array, outcomes: Array, tol: float
+    loss: Loss,
+    prediction: AnyPrediction,
+    room: Array,
+    rounding: Array,
+    outcomes: Array,
+    tol: float,
 ) -> BoolArray:
-    """The same where sets are balls: the slack is relative to the radius.
-
-    Rounding of an outcome is relative to its size, not to that of the set.
-    """
+    """The same where sets are balls: the slack is relative to the radius."""
     root = 1 / (loss.norm_power or 1.0)
     norms = loss.excess(prediction, outcomes) ** root
-    rounding = ROUNDED * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
     return np.asarray(norms <= room**root * (1 + tol) + rounding)
+
+
+def _rounded_norm(loss: Loss, prediction: AnyPrediction, outcomes: Array) -> Array:
+    """Rounding of an outcome is relative to its size, not to that of the set."""
+    root = 1 / (loss.norm_power or 1.0)
+    return ROUNDED * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
 
 
 def sublevel_set(

@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("numba")
 
 from sublevel.conic.batched import iterate, symbolic, units
-from sublevel.conic.batched.compiled import SOURCES
+from sublevel.conic.compiled import SOURCES
 
 MODULE = """
 from numba import njit
-from sublevel.conic.batched.compiled import compiled
+from sublevel.conic.compiled import compiled
 
 def more(x):
     return x + 1

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import inlined, part
+from ..compiled import inlined, part
 from .elementary import exponential, logarithm, logarithm_above_one
 from .lanes import any_less, choose_less, fma, root, size, splat
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import inlined, part
+from ..compiled import inlined, part
 from .lanes import at, choose_less, fma, load, root, splat, store
 from .plan import SMALL
 from .walk import cone, cone_slots

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import inlined, part
+from ..compiled import inlined, part
 from .lanes import at, choose_less, fma, load, number, store
 
 #: Rows and columns of a tile; the functions below are written out for four.

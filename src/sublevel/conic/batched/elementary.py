@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import inlined, part
+from ..compiled import inlined, part
 from .lanes import (
     MAGIC,
     choose_less,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...checks import Array
+from ..compiled import SOURCES, compiled, inlined, part
 from ..program import Indices, ProgramData, Varying
-from .compiled import SOURCES, compiled, inlined, part
 from .cones import corrected, finished, predicted, rescale, shift_inside
 from .lanes import (
     WIDTH,

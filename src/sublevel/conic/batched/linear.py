@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .compiled import inlined, part
+from ..compiled import inlined, part
 from .dense import (
     clear_tail,
     factor_tail,

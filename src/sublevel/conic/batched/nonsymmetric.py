@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...checks import Array
+from ..compiled import inlined, part
 from .barriers import (
     curves,
     dot,
@@ -29,7 +30,6 @@ from .barriers import (
     times,
     weights,
 )
-from .compiled import inlined, part
 from .elementary import logarithm
 from .lanes import (
     WIDTH,

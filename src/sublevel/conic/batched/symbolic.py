@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import SOURCES, compiled
+from ..compiled import SOURCES, compiled
 
 #: The tail begins where so many of the entries below and right of a pivot are there.
 DENSE = 0.8

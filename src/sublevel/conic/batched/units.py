@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiled import SOURCES, compiled, inlined, part
 from ..layout import Layout
 from ..scaling import FAR, Exponents, Logarithms
-from .compiled import SOURCES, compiled, inlined, part
 from .lanes import WIDTH, at, choose_less, fma, load, number, put, size, splat, store
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiled import inlined
+from ..compiled import inlined
 from .lanes import at
 from .plan import SOC, Plan
 

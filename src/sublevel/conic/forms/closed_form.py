@@ -8,11 +8,13 @@ context, is never taken.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ...checks import Array
+from ..batched.choice import is_installed, numbers
 from ..kkt import Conditions
-from ..program import ProgramData
-from ..solver import FAILED, OPTIMAL, Clarabel, Solutions
+from ..program import ConeProgram, ProgramData, Rows
+from ..solver import FAILED, OPTIMAL, Clarabel, Solutions, Solver
 from .ellipsoid import least_with_norm
 from .form import Form, Top, form_of
 from .largest import least_with_largest
@@ -22,6 +24,8 @@ from .point import FormPoint
 
 #: Numbers of a block of contexts that are worked on together: they stay in the cache.
 BLOCK = 100_000
+#: Numbers of all contexts of a call from which on it pays to load numba.
+MANY_NUMBERS = 500_000
 
 
 class ClosedForm:
@@ -40,6 +44,18 @@ class ClosedForm:
     [2. 2. 2.]
     """
 
+    def chosen(self, program: ConeProgram, contexts: int) -> Solver:
+        """What solves that many contexts of a call: compiled code, where it pays.
+
+        Their solutions are the same to the last bit, so that this may depend on how
+        many contexts come together.
+        """
+        if contexts * numbers(program) < MANY_NUMBERS or not is_installed():
+            return self
+        from .compiled_form import CompiledForm
+
+        return CompiledForm()
+
     def solve(self, data: ProgramData) -> Solutions:
         """Solve all contexts."""
         form = form_of(data.program)
@@ -51,22 +67,40 @@ class ClosedForm:
         conditions = Conditions(data)
         step = max(1, BLOCK // (width + data.program.height))
         for start in range(0, n, step):
-            block = slice(start, start + step)
-            some = data if step >= n else data.at(block)
+            block: Rows = slice(start, start + step)
+            some = data if 1 < n <= step else data.at(block)
+            if len(some) == 1:
+                # A sum over one column alone would be added up in another order.
+                block = np.array([start, start])
+                some = data.at(block)
             point, multipliers = solve_form(form, some)
             good[block], value[block], bound[block] = conditions.hold(
                 block, point, multipliers
             )
             x[block] = point.T
-        sign, offsets = data.program.sign, data.offsets
-        value, bound = sign * (value + offsets), sign * (bound + offsets)
-        status = np.where(good, OPTIMAL, FAILED)
-        proved = np.zeros(n, dtype=bool)
-        solved = Solutions(status, x, value, bound, np.zeros(n), proved)
-        rest = np.flatnonzero(~good)
-        if rest.size:
-            _take(solved, rest, Clarabel().solve(data.at(rest)))
-        return solved
+        return finished(data, x, good, value, bound, Clarabel())
+
+
+def finished(
+    data: ProgramData,
+    x: Array,
+    good: npt.NDArray[np.bool_],
+    value: Array,
+    bound: Array,
+    other: Solver,
+) -> Solutions:
+    """What was seen to be optimal, with the values of its program, and another
+    solver's solutions of all other contexts.
+    """
+    n, sign, offsets = len(data), data.program.sign, data.offsets
+    value, bound = sign * (value + offsets), sign * (bound + offsets)
+    status = np.where(good, OPTIMAL, FAILED)
+    proved = np.zeros(n, dtype=bool)
+    solved = Solutions(status, x, value, bound, np.zeros(n), proved)
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        _take(solved, rest, other.solve(data.at(rest)))
+    return solved
 
 
 def solve_form(form: Form, data: ProgramData) -> tuple[Array, Array]:
@@ -77,11 +111,9 @@ def solve_form(form: Form, data: ProgramData) -> tuple[Array, Array]:
         least = least_with_norm if top.norm == "second-order" else least_with_largest
     # A context without a finite solution has none here, which is seen.
     with np.errstate(all="ignore"):
-        numbers = numbers_of(form, data)
-        point = least(
-            numbers, coupling is not None, coupling is not None and coupling.equal
-        )
-        given = form, data, numbers, point
+        read = numbers_of(form, data)
+        coupled, equal = coupling is not None, bool(coupling and coupling.equal)
+        given = form, data, read, least(read, coupled, equal)
         return _columns(*given), _multipliers(*given)
 
 
@@ -97,7 +129,7 @@ def _columns(
         weighted = numbers.weights * point.x
         if form.top.norm == "second-order":
             head = -entries_of(data.A, form.top.heads)[0]
-            top = np.sqrt(np.einsum("ij,ij->j", weighted, weighted)) / head
+            top = np.sqrt((weighted * weighted).sum(axis=0)) / head
         else:
             top = np.abs(weighted).max(axis=0)
         columns[form.top.column] = top
@@ -131,14 +163,14 @@ def _multipliers(
         z[sizes.minus] = (price - plus) / sizes.units[1][:, None]
         reduced[sizes.members] += 2 * plus - price
     for group in form.bounds:
-        members, slopes = group.members, group.slopes[:, None]
+        members, units = group.members, group.units[:, None]
         mine = reduced[members]
         owed = np.maximum(-mine if group.above else mine, 0.0)
         end = numbers.upper if group.above else numbers.lower
-        here = entries_of(data.b, group.rows) / slopes
+        here = entries_of(data.b, group.rows) * units
         # Of several bounds the tightest pays, and of equal ones the first.
         owed = np.where(here == end[members], owed, 0.0)
-        z[group.rows] = owed / np.abs(slopes)
+        z[group.rows] = owed * np.abs(units)
         reduced[members] += owed if group.above else -owed
     return z
 

@@ -31,16 +31,20 @@ ROUNDS = 20
 
 def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoint:
     """Solutions of m contexts; nan where there is none, or none is found."""
-    if not (coupled and numbers.is_orthant):
+    simple = numbers.orthant if coupled else numbers.nonnegative
+    if not simple.any():
         return _within(numbers, coupled, equal)
-    point = _on_simplex(numbers, equal)
-    over = np.flatnonzero((point.x > numbers.upper).any(axis=0))
+    point = _on_simplex(numbers, equal) if coupled else _in_box(numbers)
+    over = np.flatnonzero((point.x > numbers.upper).any(axis=0) & simple)
+    rest = ~simple
     if over.size:
-        part, settled = _with_upper_ends(numbers.at(over), point.x[:, over], equal)
+        x = np.take(point.x, over, axis=1)
+        part, settled = _with_upper_ends(numbers.at(over), x, equal)
         point.put(over, part)
-        rest = over[~settled]
-        if rest.size:
-            point.put(rest, _within(numbers.at(rest), coupled, equal))
+        rest[over[~settled]] = True
+    if rest.any():
+        left = np.flatnonzero(rest)
+        point.put(left, _within(numbers.at(left), coupled, equal))
     return point
 
 
@@ -58,24 +62,23 @@ def _with_upper_ends(
     scale = numbers.price * np.abs(numbers.weights) / slopes
     worth, upper, scale = np.broadcast_arrays(worth, upper, scale)
     curve = 1 / (scale * scale)
-    full = np.asarray(x * slopes > upper)
+    full = np.asarray(x > numbers.upper)
     settled = np.zeros(x.shape[1], dtype=bool)
     for _ in range(ROUNDS):
         left = numbers.level - np.where(full, upper, 0.0).sum(axis=0)
         ends = np.where(full, scale * upper, 0.0)
-        held = np.einsum("ij,ij->j", ends, ends) / left**2
+        held = (ends * ends).sum(axis=0) / (left * left)
         free = np.where(full, 0.0, curve)
         nu = np.where(full, -np.inf, worth - scale).max(axis=0)
         for _ in range(STEPS):
             over = np.maximum(worth - nu, 0.0)
-            share = over * free
+            rising = np.where(over > 0, free, 0.0)
+            share = over * rising
             total = share.sum(axis=0)
-            norm = np.sqrt(np.einsum("ij,ij->j", share, over) + held * total * total)
-            fall = (
-                total + held * total * np.where(over > 0, free, 0.0).sum(axis=0)
-            ) / norm
+            norm = np.sqrt((share * over).sum(axis=0) + held * total * total)
             miss = norm - 1
-            moved = nu + np.where(miss > MISS, miss / fall, 0.0)
+            step = miss * norm / (total + held * total * rising.sum(axis=0))
+            moved = nu + np.where(miss > MISS, step, 0.0)
             if (moved == nu).all():
                 break
             nu = moved
@@ -103,17 +106,17 @@ def _on_simplex(numbers: FormNumbers, equal: bool) -> FormPoint:
     inverse = 1 / scale
     if certain.any():
         inverse = np.where(certain, 0.0, inverse)
-    curve = inverse * inverse
-    over, share = np.subtract(worth, scale), np.empty_like(worth)
-    nu = over.max(axis=0)
+    # Room that is written to at every step.
+    pull, share, squares = np.empty((3, *worth.shape))
+    nu = np.subtract(worth, scale, out=share).max(axis=0)
     if not equal:
         nu = np.maximum(nu, 0.0)
     for _ in range(STEPS):
-        np.subtract(worth, nu, out=over)
-        np.maximum(over, 0.0, out=over)
-        np.multiply(over, curve, out=share)
-        total = share.sum(axis=0)
-        norm = np.sqrt(np.einsum("ij,ij->j", share, over))
+        np.subtract(worth, nu, out=pull)
+        np.maximum(pull, 0.0, out=pull)
+        np.multiply(pull, inverse, out=pull)
+        total = np.multiply(pull, inverse, out=share).sum(axis=0)
+        norm = np.sqrt(np.multiply(pull, pull, out=squares).sum(axis=0))
         miss = norm - 1
         moved = nu + np.where(miss > MISS, miss * norm / total, 0.0)
         if (moved == nu).all():
@@ -133,10 +136,42 @@ def _on_simplex(numbers: FormNumbers, equal: bool) -> FormPoint:
             at_nu.any(axis=0), np.resize(numbers.level, nu.shape)[flat], 0
         )
         x[best, flat] = amount / np.broadcast_to(slopes, worth.shape)[best, flat]
-    pull = over
-    pull *= inverse
-    pull /= np.maximum(norm, 1.0)
+    pull *= 1 / np.maximum(norm, 1.0)
     return FormPoint(x, nu, np.copysign(pull, numbers.weights, out=pull))
+
+
+def _in_box(numbers: FormNumbers) -> FormPoint:
+    """Between 0 and upper ends, where no row binds: by tau = |s x| alone."""
+    worth = np.maximum(-numbers.cost, 0.0)
+    scale = numbers.price * np.abs(numbers.weights)
+    scale, upper = (
+        np.broadcast_to(part, worth.shape) for part in (scale, numbers.upper)
+    )
+    curve = 1 / (scale * scale)
+    still = (worth * worth * curve).sum(axis=0) <= 1
+    far = scale * upper
+    high = np.sqrt((far * far).sum(axis=0))
+    low, tau, x = np.zeros_like(high), high, upper
+    for _ in range(STEPS):
+        wish = tau * worth * curve
+        x = np.minimum(wish, upper)
+        squares = scale * x * (scale * x)
+        norm = np.sqrt(squares.sum(axis=0))
+        gain = np.where(wish < upper, squares, 0.0).sum(axis=0)
+        miss = norm - tau
+        low, high = np.where(miss > 0, tau, low), np.where(miss > 0, high, tau)
+        following = tau - miss / (gain / (tau * norm) - 1)
+        inside = (following >= low) & (following <= high)
+        following = np.where(inside, following, (low + high) / 2)
+        following = np.where(np.abs(miss) > MISS * tau, following, tau)
+        if (following == tau).all():
+            break
+        tau = following
+    x = np.where(still, 0.0, x)
+    moved = numbers.weights * x
+    pull = moved / np.sqrt((moved * moved).sum(axis=0))
+    rest = np.copysign(worth / scale, numbers.weights)
+    return FormPoint(x, np.zeros_like(tau), np.where(still, rest, pull))
 
 
 def _within(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoint:

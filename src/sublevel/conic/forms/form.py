@@ -40,6 +40,11 @@ class Bounds:
     slopes: Array
 
     @property
+    def units(self) -> Array:
+        """What a right-hand side is multiplied by to be a bound of x."""
+        return np.asarray(1 / self.slopes)
+
+    @property
     def above(self) -> bool:
         """Whether these are upper bounds."""
         return bool(self.slopes[0] > 0)

@@ -26,12 +26,13 @@ from .point import FormPoint
 
 def least_with_largest(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoint:
     """Solutions of m contexts; nan where there is none, or none is found."""
-    if not coupled and (numbers.lower == 0).all():
-        return _within(_Knapsack.read(numbers, coupled, equal))
-    if not (coupled and numbers.is_orthant):
-        nowhere = np.full(numbers.cost.shape, np.nan)
-        return FormPoint(nowhere, nowhere[0], nowhere)
+    if not coupled:
+        point = _within(_Knapsack.read(numbers, coupled, equal))
+        point.x[:, ~numbers.nonnegative] = np.nan
+        return point
+    orthant = numbers.orthant
     point = _on_simplex(numbers, equal)
+    point.x[:, ~orthant] = np.nan
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0))
     if over.size:
         part = _within(_Knapsack.read(numbers.at(over), coupled, equal))
@@ -158,7 +159,9 @@ def _within(knapsack: _Knapsack) -> FormPoint:
     for _ in range(2 * len(knapsack.worth) + 2):
         width = slope_right - slope_left
         gap = value_left - value_right + slope_right * right - slope_left * left
-        meet = np.clip(gap / width, left, right)
+        meet = gap / width
+        # Lines of one slope meet nowhere: nan is not below the right end.
+        meet = np.where(meet < right, np.maximum(meet, left), right)
         # The least value at the first end, where it does not fall from there.
         t = np.where(slope_left >= 0, left, meet)
         _, nu, pull, value, slope = knapsack.at(t)
@@ -182,9 +185,10 @@ def _within(knapsack: _Knapsack) -> FormPoint:
     nu = np.where(slope == 0, nu, share * nu_left + (1 - share) * nu_right)
     mixed = share * pull_left + (1 - share) * pull_right
     pull = np.where(slope == 0, pull, mixed)
-    pull = pull / np.maximum(pull.sum(axis=0), 1.0)
+    paid = pull.sum(axis=0)
+    pull = pull / np.maximum(paid, 1.0)
     # What is left of the pull is due where the top is free anyway.
-    pull[-1] += np.maximum(1 - pull.sum(axis=0), 0.0)
+    pull[-1] += np.maximum(1 - paid, 0.0)
     return knapsack.point(amount, nu, pull)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...checks import Array
 from ..program import Indices, ProgramData, Varying
@@ -37,19 +37,29 @@ class FormNumbers:
     price: Array
 
     @property
-    def is_orthant(self) -> bool:
-        """Whether x >= 0 and all coefficients of the coupling row are positive."""
-        return bool((self.lower == 0).all() and (self.slopes > 0).all())
+    def nonnegative(self) -> npt.NDArray[np.bool_]:
+        """At which contexts all lower bounds are 0, shape (m,)."""
+        return np.resize((self.lower == 0).all(axis=0), self.cost.shape[1])
+
+    @property
+    def orthant(self) -> npt.NDArray[np.bool_]:
+        """Where moreover all coefficients of the coupling row are positive."""
+        return self.nonnegative & (self.slopes > 0).all(axis=0)
 
     @property
     def is_simplex(self) -> bool:
-        """Whether there are no upper bounds besides."""
-        return self.is_orthant and bool(np.isposinf(self.upper).all())
+        """Whether that is so throughout, and there are no upper bounds besides."""
+        return bool(self.orthant.all() and np.isposinf(self.upper).all())
 
-    def at(self, contexts: Any) -> FormNumbers:
+    def at(self, contexts: Indices) -> FormNumbers:
         """The numbers of some contexts."""
         parts = vars(self).items()
-        own = {k: part[..., contexts] for k, part in parts if part.shape[-1] > 1}
+        # Contexts stay last in memory too, so that sums are added up in one order.
+        own = {
+            k: np.take(part, contexts, axis=-1)
+            for k, part in parts
+            if part.shape[-1] > 1
+        }
         return replace(self, **own)
 
 
@@ -59,7 +69,7 @@ def numbers_of(form: Form, data: ProgramData) -> FormNumbers:
     q, A = data.q, data.A
     lower, upper = np.full((n, 1), -np.inf), np.full((n, 1), np.inf)
     for group in form.bounds:
-        ends = entries_of(data.b, group.rows) / group.slopes[:, None]
+        ends = entries_of(data.b, group.rows) * group.units[:, None]
         if group.above:
             upper = _tightened(upper, group.members, ends, np.minimum)
         else:

@@ -45,7 +45,7 @@ class DecisionArrays:
     def __len__(self) -> int:
         return len(self.status)
 
-    def put(self, rows: Indices, other: DecisionArrays) -> None:
+    def put(self, rows: Indices | slice, other: DecisionArrays) -> None:
         """Write the decisions of some contexts."""
         for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
             mine[rows] = theirs

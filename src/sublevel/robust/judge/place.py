@@ -13,6 +13,7 @@ import numpy as np
 
 from ...checks import Array
 from ...conic.program import Indices
+from ...conic.sparse_table import RowMap
 from .tape import Leaves, Tape
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class TablePlace:
             weights = np.asarray(self.constant @ np.append(ordinary, 1.0))
         else:
             weights = self._fixed
+        if not weights.any():
+            return np.zeros(len(values))
         return np.asarray(self._decision(values) @ weights)
 
     @cached_property
@@ -77,11 +80,26 @@ class TablePlace:
     def directions(self, values: Array, ordinary: Array) -> dict[int, Array]:
         """Key number -> slope in the entries it sees, shape (n, entries)."""
         del ordinary
+        if self._picks is not None:
+            return {key: pick(values) for key, pick in self._picks.items()}
         decision = self._decision(values)
         return {
             key: np.ascontiguousarray((table @ decision.T).T)
             for key, table in self.slopes.items()
         }
+
+    @cached_property
+    def _picks(self) -> dict[int, RowMap] | None:
+        """Key number -> slopes that are single entries of the decision; or None."""
+        last, picks = len(self.columns), {}
+        for key, table in self.slopes.items():
+            # The last column is a constant, not an entry of the decision.
+            if (table.indices >= last).any():
+                return None
+            picks[key] = RowMap(table, self.columns)
+            if not picks[key].is_picking:
+                return None
+        return picks
 
     def _decision(self, values: Array) -> Array:
         """What it depends on, with a one at the end: shape (n, k + 1)."""

@@ -93,7 +93,7 @@ class Ruler:
     def tidied(self, values: Array) -> Array:
         """Decisions within their declared bounds, whole where they are declared so."""
         tidy = np.clip(values, self.lower, self.upper)
-        return np.where(self.whole, np.round(tidy), tidy)
+        return np.where(self.whole, np.round(tidy), tidy) if self.whole.any() else tidy
 
     def judge(
         self,

@@ -25,7 +25,7 @@ from ...sets import Box, Finite, LabelSet, Mixed, UncertaintySet, Union
 from ...sets.members import is_empty
 from ...sets.mixed import has_labels
 from ...sets.probability_ball import ProbabilityBall
-from ...sets.sublevel import membership
+from ...sets.sublevel import membership, memberships
 
 #: Relative slack within which an outcome counts as in its set, the relative step that
 #: must lead out of it, and the slack within which it does not.
@@ -232,8 +232,8 @@ class BatchOracle:
         outcomes = _believed(self.batch.parts, directions)
         # An outcome that is worst without regard to signs, and has the right ones, is
         # worst with them; the others are asked for one by one.
-        wrong = (outcomes[:, self.nonneg] < 0).any(axis=1)
-        if wrong.any():
+        if self.nonneg.any():
+            wrong = (outcomes[:, self.nonneg] < 0).any(axis=1)
             for i in np.flatnonzero(wrong).tolist():
                 one = FixedOracle(self.region(i), self.nonneg)
                 outcomes[i] = one.worst_case(directions[[i]])[0]
@@ -320,22 +320,27 @@ def _checked(part: SetBatch, directions: Array) -> Array:
     with guard:
         outcomes = np.array(part.worst_case(directions))
     about = part.loss, part.prediction, part.budgets
-    good = membership(*about, outcomes, INSIDE)
-    if not (isinstance(part.loss, LabelLoss) or has_labels(part.loss)):
-        step = STEP * (outcomes - part.points)
-        gains = np.sum(directions * step, axis=1)
-        size = np.sum(np.abs(directions) * np.abs(outcomes), axis=1)
-        out = ~membership(*about, outcomes + step, EDGE)
+    if isinstance(part.loss, LabelLoss) or has_labels(part.loss):
+        good = membership(*about, outcomes, INSIDE)
+    else:
+        step = outcomes - part.points
+        step *= STEP
+        gains = np.einsum("ij,ij->i", directions, step)
+        size = np.einsum("ij,ij->i", np.abs(directions), np.abs(outcomes))
+        step += outcomes
+        good, inside = memberships(*about, [(outcomes, INSIDE), (step, EDGE)])
+        out = ~inside
         # Where the set has no width there is no step to take; an outcome that is
         # better than the middle is the answer to another question.
         narrow = gains <= EDGE * size
-        if (narrow & directions.any(axis=1)).any():
+        if narrow.any() and (narrow & directions.any(axis=1)).any():
             unit = np.abs(outcomes).max(axis=1, keepdims=True)
             unit = np.sign(directions) * np.where(unit > 0, unit, 1.0)
             wide = [membership(*about, outcomes + k * unit, EDGE) for k in NUDGES]
             narrow &= ~np.any(wide, axis=0) | ~directions.any(axis=1)
         good = good & np.where(gains >= -EDGE * size, out | narrow, False)
-    outcomes[~good] = np.nan
+    if not good.all():
+        outcomes[~good] = np.nan
     return outcomes
 
 

@@ -217,7 +217,9 @@ class WrittenRows:
 
     def _by_place(self, held: Held) -> Extremes:
         assert self.plain is not None
-        free = self._free(held.leaves({}))
+        free = np.zeros((len(held), self.size))
+        if self.free is not None:
+            free = self._free(held.leaves({}))
         value, size = np.empty_like(free), np.empty_like(free)
         whole: Joint = {}
         for r, place in enumerate(self.plain):

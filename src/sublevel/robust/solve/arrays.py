@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import ConeProgram, Indices
+from ...conic.sparse_table import RowMap
 from ...sets import UncertaintySet
 from ..judge.ruler import Ruler
 from ..model.set_shape import SIDES
@@ -65,4 +67,9 @@ class Compiled:
 
     def values(self, x: Array) -> Array:
         """The user's variables from solutions (n, nx), tidied: shape (n, entries)."""
-        return self.ruler.tidied(np.asarray((self.outputs @ x.T).T) + self.offset)
+        values = self._outputs(x)
+        return self.ruler.tidied(values + self.offset if self.offset.any() else values)
+
+    @cached_property
+    def _outputs(self) -> RowMap:
+        return RowMap(self.outputs)

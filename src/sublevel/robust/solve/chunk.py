@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...checks import Array
 from ...conic.batched.choice import Automatic
 from ...conic.batched.solver import Batched
-from ...conic.forms import ClosedForm
+from ...conic.forms import ClosedForm, CompiledForm
 from ...conic.program import Indices, ProgramData, fill
 from ...conic.solver import FAILED, OPTIMAL, STATUSES, Clarabel, Solutions, Solver
 from ...loss_set.batch import Batch
@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 #: What solves again, each with more trouble than the one before.
 _AGAIN = Clarabel(effort=1), Clarabel(effort=2)
 #: Solvers that check the rays by which they prove that there is no solution.
-_OWN = (Clarabel, Batched, ClosedForm)
+_OWN = (Clarabel, Batched, ClosedForm, CompiledForm)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ChunkTask:
 
     def for_contexts(self, contexts: int) -> ChunkTask:
         """The task of a call with that many contexts: its solver is settled."""
-        if not isinstance(self.solver, Automatic):
+        if not isinstance(self.solver, Automatic | ClosedForm):
             return self
         solver = self.solver.chosen(self.compiled.program, contexts)
         return replace(self, solver=solver)
@@ -201,4 +201,4 @@ def _numbers(values: object) -> Array:
     given = np.asarray(values)
     if given.dtype.kind not in "fiu":
         raise ValueError(f"solutions must be real numbers, got {given.dtype}")
-    return given.astype(float)
+    return given.astype(float, copy=False)

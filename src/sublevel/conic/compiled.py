@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from numba import njit
+from numba.core import event
+
+_LOG = logging.getLogger(__name__)
 
 
 def _sources() -> int:
-    """A number that changes with any file of this folder."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    """A number that changes with any file that has compiled code in it."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     return crc32(b"".join(file.read_bytes() for file in files))
 
 
@@ -25,13 +29,35 @@ _OPTIONS = {"error_model": "numpy", "nogil": True}
 _INNER = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+#: What is called from Python, by dispatcher, and where its code is kept.
+_KEPT: dict[Any, str] = {}
+
+
+class _Announced(event.Listener):  # type: ignore[misc]
+    """Compiling takes many seconds, in which nothing else is to be seen."""
+
+    def on_start(self, event: Any) -> None:
+        where = _KEPT.get(event.data["dispatcher"])
+        if where is not None:
+            name = event.data["dispatcher"].py_func.__qualname__
+            _LOG.info("compiling %s, which takes some seconds once; %s", name, where)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said of that."""
+
+
+event.register("numba:compile", _Announced())
+
+
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, compiled when it is first called from Python."""
     try:
-        return njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
+        code, where = njit(cache=True, **_OPTIONS)(function), "kept on disk"
     except RuntimeError:
         # There is no directory to keep the code in.
-        return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+        code, where = njit(**_OPTIONS)(function), "kept for this process only"
+    _KEPT[code] = where
+    return code  # type: ignore[no-any-return]
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
