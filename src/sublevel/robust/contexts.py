@@ -111,6 +111,7 @@ class ContextSets:
     foreign : whether X are predictions in place of covariates
     riders : probes to ask the models along with contexts, or None
     hopeful : whether some context is sure to be predicted, here or elsewhere
+    among : contexts that are decided alike, if more than those of this call
     """
 
     keys: tuple[UncertainKey, ...]
@@ -120,11 +121,12 @@ class ContextSets:
     foreign: bool = False
     riders: Riders | None = None
     hopeful: bool = field(default=False, repr=False)
+    among: int = field(default=1, repr=False)
 
     @property
     def total(self) -> int:
         """Number of contexts by which a solver is chosen."""
-        return self.rows
+        return max(self.rows, self.among)
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
