@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..checks import briefly
+from ..checks import Array, briefly
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Calibration
@@ -270,13 +270,14 @@ def common_budget(source: SetSource) -> float | None:
 
 
 def predicted_sets(
-    losses: tuple[Loss, ...], budget: float | None, prediction: AnyPrediction
+    losses: tuple[Loss, ...], budget: float | Array | None, prediction: AnyPrediction
 ) -> SetBatch:
-    """The sets of given predictions at one budget."""
+    """The sets of given predictions at one budget, or at one each, shape (n,)."""
     if len(losses) != 1 or budget is None:
         raise InvalidParameter(
             "Predictions alone do not tell the sets: the LossSet is a union of folds, "
-            "or its budget differs between contexts. Give covariates, and the LossSet."
+            "or its budget differs between contexts. Give covariates, and the LossSet; "
+            "for groups, or the model."
         )
     if not losses[0].has_slots:
         raise InvalidParameter(
@@ -299,7 +300,7 @@ def predicted_sets(
             _check_numbers(part, need)
     losses[0].check(prediction)
     outcomes = Outcomes((Numbers(prediction.width),))
-    budgets = np.full(len(prediction), float(budget))
+    budgets = np.broadcast_to(np.asarray(budget, dtype=float), len(prediction)).copy()
     loss = losses[0].settled(prediction)
     return SetBatch(loss, prediction, budgets, outcomes, ())
 
