@@ -62,7 +62,7 @@ def main(count, workers):
     with (
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -61,7 +61,7 @@ CASES = (
 )
 LARGE = (
     ("P1", portfolio, (2000,), 10),
-    ("P2", flow, (50, "l2"), 6),
+    ("P2", flow, (50, "l2"), 16),
     ("integers", choose, (20, 8), 3),
 )
 

@@ -98,6 +98,9 @@ def _asks(way):
 
 def _count(way, most, turn):
     """How many contexts a turn has room for, by trying more and more of them."""
+    if _asks(way):
+        # What many contexts are the first to need is prepared once, not every turn.
+        way(np.arange(most))
     way(np.arange(1))
     n = 1
     while True:

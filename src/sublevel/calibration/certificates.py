@@ -6,7 +6,13 @@ from dataclasses import replace
 from math import inf, isinf
 from typing import TYPE_CHECKING
 
-from ..guarantees import PAC, Calibrated, Calibration, Certificate
+from ..guarantees import (
+    PAC,
+    Calibrated,
+    Calibration,
+    Certificate,
+    GroupedCalibration,
+)
 from .given_decided import share_of_start
 from .on_grid import OnGrid
 from .wording import DECISIONS, Wording
@@ -113,8 +119,14 @@ def about_decisions(
         )
 
     about = at.with_certificate(reworded(at.certificate))
+    promise = about.certificate
     if isinstance(at.inner, Calibration):
-        return Calibration(about.certificate.budget, about.certificate)
+        return Calibration(promise.budget, promise)
+    if isinstance(at.inner, GroupedCalibration):
+        # Rounding up keeps the order: the largest rounded is the largest, rounded.
+        own = dict(promise.groups)
+        budgets = {name: each.budget for name, each in own.items()}
+        return GroupedCalibration(at.inner.groups, budgets, own, promise)
     return about
 
 

@@ -15,6 +15,10 @@ import scipy.sparse as sp
 from cvxpy.reductions import cvx_attr2constr
 from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
+from cvxpy.reductions.inverse_data import InverseData
+from cvxpy.reductions.solvers.solving_chain_utils import get_canon_backend
+from cvxpy.utilities.coeff_extractor import CoeffExtractor
+from cvxpy.utilities.scopes import dpp_scope
 
 from ..errors import NotRobustifiable
 from .cone_form import Cone, ConeForm, Terms
@@ -22,7 +26,6 @@ from .program import ConeProgram, Indices, Uncompilable, rows_of
 
 if TYPE_CHECKING:
     from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeDims, ParamConeProg
-    from cvxpy.reductions.solvers.solving_chain import SolvingChain
 
 #: Kinds of cones with their sizes, or exponents, in the order of the rows.
 Cones = tuple[tuple[str, float], ...]
@@ -59,7 +62,12 @@ def cone_form(*constraints: cp.Constraint) -> ConeForm:
         (by_id[i], slice(start, start + by_id[i].size))
         for i, start in sorted(program.var_id_to_col.items(), key=lambda item: item[1])
     )
-    constant, parameters = _terms(program)
+    constant, parameters = _terms(
+        program.A,
+        (program.constr_size, program.x.size + 1),
+        program.parameters,
+        program.param_id_to_col,
+    )
     return ConeForm(
         columns,
         frozenset(by_id) - own,
@@ -69,21 +77,62 @@ def cone_form(*constraints: cp.Constraint) -> ConeForm:
     )
 
 
-def _terms(program: ParamConeProg) -> tuple[Any, dict[Any, Terms]]:
-    """The constant matrix and the terms of every parameter."""
-    shape = (program.constr_size, program.x.size + 1)
-    tensor = sp.coo_array(program.A)
+def affine_form(expression: cp.Expression) -> ConeForm:
+    """The entries of an expression, column by column, as the rows of `cone_form` are.
+
+    One that is affine needs no auxiliary variables: its coefficients are read at once.
+    """
+    constraint = cp.NonNeg(expression)
+    problem = cp.Problem(cp.Minimize(0), [constraint])
+    variables = problem.variables()
+    with dpp_scope():
+        affine = expression.is_affine()
+    if not affine or any(variable.is_complex() for variable in variables):
+        return cone_form(constraint)
+    places = InverseData(problem)
+    backend = get_canon_backend(problem, _backend(problem))
+    tensor = CoeffExtractor(places, backend).affine(expression)
+    shape = (expression.size, places.x_length + 1)
+    starts = [(places.var_offsets[v.id], v) for v in variables]
+    starts.sort(key=lambda pair: pair[0])
+    constant, parameters = _terms(
+        tensor, shape, problem.parameters(), places.param_id_map
+    )
+    return ConeForm(
+        tuple((v, slice(start, start + v.size)) for start, v in starts),
+        frozenset(),
+        constant,
+        parameters,
+        (Cone("nonneg", slice(0, expression.size), constraint),),
+    )
+
+
+def _terms(
+    tensor: Any,
+    shape: tuple[int, int],
+    own: list[cp.Parameter],
+    starts: dict[int, int],
+) -> tuple[Any, dict[Any, Terms]]:
+    """The constant matrix and the terms of every parameter.
+
+    Parameters
+    ----------
+    tensor : sparse, CVXPY's: entries of a matrix down its columns, by slot
+    shape : of that matrix; its last column is the constant
+    own, starts : the parameters, and where the slots of each begin, by its id
+    """
+    tensor = sp.coo_array(tensor)
     position, slot = tensor.coords
     row, column, value = position % shape[0], position // shape[0], tensor.data
     last = slot == tensor.shape[1] - 1
     constant = sp.csr_array((value[last], (row[last], column[last])), shape=shape)
     order = np.argsort(row, kind="stable")
     parameters = {}
-    for parameter in program.parameters:
-        entry = slot[order] - program.param_id_to_col[parameter.id]
-        own = order[(entry >= 0) & (entry < parameter.size)]
-        entry = slot[own] - program.param_id_to_col[parameter.id]
-        parameters[parameter] = Terms(row[own], column[own], entry, value[own])
+    for parameter in own:
+        entry = slot[order] - starts[parameter.id]
+        mine = order[(entry >= 0) & (entry < parameter.size)]
+        entry = slot[mine] - starts[parameter.id]
+        parameters[parameter] = Terms(row[mine], column[mine], entry, value[mine])
     return constant, parameters
 
 
@@ -112,21 +161,9 @@ def cone_program(
     quadratic : whether the objective may be quadratic; otherwise it is linear, and
         curvature is in the cones
     """
-    try:
-        data, chain, inverse = problem.get_problem_data(
-            cp.CLARABEL,
-            enforce_dpp=True,
-            canon_backend=_backend(problem),
-            solver_opts={"use_quad_obj": quadratic},
-        )
-    except cp.error.DPPError as error:
-        raise Uncompilable(
-            "ordinary parameters do not enter linearly (DPP), so their values cannot "
-            "change in a compiled program"
-        ) from error
-    program = data["param_prob"]
+    program, renamed = _stuffed(problem, quadratic)
     indices, indptr, A, b = _matrix(program)
-    cones = _clarabel_cones(data["dims"])
+    cones = _clarabel_cones(program.cone_dims)
     A, b = _without_infinite_rows(indices, A, b, cones)
     q = sp.csr_array(program.q)
     P_where, P = condensed(
@@ -143,8 +180,42 @@ def cone_program(
         A,
         b,
         _slots(program, labels),
-        _entries(problem, program, chain, inverse),
+        _entries(problem, program, renamed),
     )
+
+
+def _stuffed(
+    problem: cp.Problem, quadratic: bool
+) -> tuple[ParamConeProg, dict[int, cp.Variable]]:
+    """The program with its parameters, and what stands for variables that have bounds.
+
+    `Problem.get_problem_data` would do the same, and then fill the parameters in.
+    """
+    try:
+        chain = problem._construct_chain(
+            solver=cp.CLARABEL,
+            enforce_dpp=True,
+            canon_backend=_backend(problem),
+            solver_opts={"use_quad_obj": quadratic},
+        )
+    except cp.error.DPPError as error:
+        raise Uncompilable(
+            "ordinary parameters do not enter linearly (DPP), so their values cannot "
+            "change in a compiled program"
+        ) from error
+    *steps, solver = chain.reductions
+    reduced, renamed = problem, {}
+    for step in steps:
+        reduced, inverse = step.apply(reduced)
+        if isinstance(step, cvx_attr2constr.CvxAttr2Constr) and inverse:
+            renamed = inverse[0]
+    if not reduced.formatted:
+        reduced = solver.format_constraints(reduced, solver.EXP_CONE_ORDER)
+    for table in (reduced.A, reduced.P):
+        # As filling in does: terms that cancelled are no entries.
+        if table is not None:
+            table.eliminate_zeros()
+    return reduced, renamed
 
 
 def _slots(program: ParamConeProg, labels: dict[int, str]) -> dict[str, slice]:
@@ -159,16 +230,12 @@ def _slots(program: ParamConeProg, labels: dict[int, str]) -> dict[str, slice]:
 
 
 def _entries(
-    problem: cp.Problem, program: ParamConeProg, chain: SolvingChain, inverse: list[Any]
+    problem: cp.Problem, program: ParamConeProg, renamed: dict[int, cp.Variable]
 ) -> dict[int, sp.csr_array]:
     """Every variable's entries, column by column, as linear functions of the columns.
 
     CVXPY renames variables with a sign or bounds, and halves symmetric ones.
     """
-    renamed = {}
-    for step, data in zip(chain.reductions, inverse, strict=True):
-        if isinstance(step, cvx_attr2constr.CvxAttr2Constr) and data:
-            renamed = data[0]
     reduced = {variable.id: variable for variable in program.variables}
     entries = {}
     for variable in problem.variables():

@@ -108,13 +108,15 @@ def _objective(
     half = values[column] * np.where(keep[row], 1.0, values[row] / 2)
     target = np.where(keep[row], row, width)
     take = ~keep[column] & (half != 0)
-    shape = (width + 1, len(entries))
-    lift = sp.csr_array((half[take], (target[take], entries[take])), shape=shape)
-    moved = moved + lift @ program.P
-    pinned_costs = sp.csr_array(
-        (values, (np.zeros(width), np.arange(width))), shape=(1, width)
-    )
-    offset = moved[[width]] + pinned_costs @ program.q[:width]
+    if take.any():
+        shape = (width + 1, len(entries))
+        lift = sp.csr_array((half[take], (target[take], entries[take])), shape=shape)
+        moved = moved + lift @ program.P
+    offset = moved[[width]]
+    priced = np.flatnonzero(values)
+    if priced.size:
+        costs = sp.csr_array(values[None, priced])
+        offset = offset + costs @ program.q[priced]
     kept_rows = np.flatnonzero(keep)
     both = keep[row] & keep[column]
     where = number[column[both]] * len(kept_rows) + number[row[both]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -112,18 +112,25 @@ def read_membership(
             f"{owner}(groups=...) must be given the contexts, got X=None. "
             f"Pass X, one row for each score."
         )
-    if isinstance(groups, Mapping | Sequence) and not isinstance(groups, str):
-        readers = groups.values() if isinstance(groups, Mapping) else groups
-        columns = [_read(owner, reader, X) for reader in readers]
-        names = _names(groups)
+    several = readers_by_name(groups)
+    if several is not None:
         flags = [
-            _flag(owner, name, column, n)
-            for name, column in zip(names, columns, strict=True)
+            _flag(owner, name, _read(owner, reader, X), n)
+            for name, reader in several.items()
         ]
-        return Overlapping(names, np.stack(flags, axis=1))
-    answer = _read(owner, groups, X)
+        return Overlapping(tuple(several), np.stack(flags, axis=1))
+    answer = _read(owner, cast(Reader, groups), X)
     table = _as_table(owner, answer, n)
     return Partition(_read_labels(owner, answer, n)) if table is None else table
+
+
+def readers_by_name(groups: Groups) -> dict[Hashable, Reader] | None:
+    """What tells of each group whether a context is in it; None if one tells all."""
+    if isinstance(groups, Mapping):
+        return dict(groups)
+    if isinstance(groups, Sequence) and not isinstance(groups, str):
+        return dict(zip(_names(groups), groups, strict=True))
+    return None
 
 
 def _read(owner: str, reader: Reader, X: Table | None) -> Any:

@@ -248,8 +248,9 @@ class CompiledPolicy:
         Models are not written (that would need pickle); `load_policy` takes them, or
         the loaded policy takes predictions. A model is recognised by what it predicts
         at a few contexts of the calibration, or of the last `decide`, which are in the
-        file; another one gets no certificate. Ordinary parameters keep the values they
-        have now.
+        file; another one gets no certificate. Groups of a `Mondrian` are written where
+        they are columns of X; functions are given to `load_policy` again, and
+        recognised alike. Ordinary parameters keep the values they have now.
         """
         sets = ContextSets(self._keys, self._losses, None)
         task = self._engine.task(self._keys, sets.first, guess=True)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..checks import briefly
+from ..checks import Array, briefly
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..guarantees import Calibration
@@ -111,6 +111,7 @@ class ContextSets:
     foreign : whether X are predictions in place of covariates
     riders : probes to ask the models along with contexts, or None
     hopeful : whether some context is sure to be predicted, here or elsewhere
+    among : contexts that are decided alike, if more than those of this call
     """
 
     keys: tuple[UncertainKey, ...]
@@ -120,11 +121,12 @@ class ContextSets:
     foreign: bool = False
     riders: Riders | None = None
     hopeful: bool = field(default=False, repr=False)
+    among: int = field(default=1, repr=False)
 
     @property
     def total(self) -> int:
         """Number of contexts by which a solver is chosen."""
-        return self.rows
+        return max(self.rows, self.among)
 
     def at(self, rows: Indices) -> list[Batch | None]:
         """For each key its batch of sets at some rows, or None for a set value."""
@@ -277,13 +279,14 @@ def common_budget(source: SetSource) -> float | None:
 
 
 def predicted_sets(
-    losses: tuple[Loss, ...], budget: float | None, prediction: AnyPrediction
+    losses: tuple[Loss, ...], budget: float | Array | None, prediction: AnyPrediction
 ) -> SetBatch:
-    """The sets of given predictions at one budget."""
+    """The sets of given predictions at one budget, or at one each, shape (n,)."""
     if len(losses) != 1 or budget is None:
         raise InvalidParameter(
             "Predictions alone do not tell the sets: the LossSet is a union of folds, "
-            "or its budget differs between contexts. Give covariates, and the LossSet."
+            "or its budget differs between contexts. Give covariates, and the LossSet; "
+            "for groups, or the model."
         )
     if not losses[0].has_slots:
         raise InvalidParameter(
@@ -306,7 +309,7 @@ def predicted_sets(
             _check_numbers(part, need)
     losses[0].check(prediction)
     outcomes = Outcomes((Numbers(prediction.width),))
-    budgets = np.full(len(prediction), float(budget))
+    budgets = np.broadcast_to(np.asarray(budget, dtype=float), len(prediction)).copy()
     loss = losses[0].settled(prediction)
     return SetBatch(loss, prediction, budgets, outcomes, ())
 

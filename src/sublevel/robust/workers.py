@@ -7,13 +7,15 @@ worker, and a part that is lost with its worker is decided again by another one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..checks import Array, briefly
+from ..conic.batched.choice import LEAST_CONTEXTS
 from ..errors import InvalidParameter, MissingExtra
 from ..losses import Loss
 from ..predictions import frame_columns, is_frame
@@ -57,9 +59,9 @@ class WorkerPolicy:
         framed = self.examples is None or is_frame(self.examples)
         X = part if framed else part.to_numpy()
         sets = contexts_to_decide("decide_lazily", self.keys, self.losses, X, None)
-        if self.examples is not None:
-            # A part may be all bad, while others are not.
-            sets = replace(sets, hopeful=True)
+        # A part may be all bad, while others are not. And it may be of a few rows only:
+        # what solves them must not depend on how the table is cut.
+        sets = replace(sets, hopeful=self.examples is not None, among=LEAST_CONTEXTS)
         arrays = decide_chunks(self.task, sets, n_jobs=1)
         return self._table(fall_back(arrays, self.fallback), part)
 
@@ -69,6 +71,42 @@ class WorkerPolicy:
 
     def _table(self, arrays: Any, part: pd.DataFrame) -> pd.DataFrame:
         return Decisions(arrays, self.task.layout, None, part.index).to_pandas()
+
+
+class Parcel:
+    """A policy on its way to workers, opened by the task that needs it.
+
+    What Dask unpacks itself, it unpacks as it reads a message. A worker that lacks the
+    module of a model would fail there, lose its connection and be shut down, as would
+    the next one: the caller would wait for ever, and not learn why. In a task it is an
+    error like any other. Where nothing is sent, nothing is packed.
+
+    Parameters
+    ----------
+    policy : what is sent, or None if it comes packed
+    packed : the policy as bytes, or None if it was not sent yet
+    """
+
+    def __init__(
+        self, policy: WorkerPolicy | None = None, packed: bytes | None = None
+    ) -> None:
+        self._policy = policy
+        self._packed = packed
+
+    def open(self) -> WorkerPolicy:
+        """The policy. Threads that come at once may each unpack one; either will do."""
+        if self._policy is None:
+            assert self._packed is not None
+            self._policy = pickle.loads(self._packed)
+        return self._policy
+
+    def __reduce__(self) -> tuple[Callable[..., Parcel], tuple[None, bytes]]:
+        if self._packed is None:
+            # Models may be functions of a notebook, which only this can pack.
+            import cloudpickle
+
+            self._packed = cloudpickle.dumps(self._policy)
+        return Parcel, (None, self._packed)
 
 
 def decide_lazily(
@@ -97,14 +135,16 @@ def decide_lazily(
     examples = None if probes is None else probes.X
     _require_columns(owner, X, examples)
     bare = tuple(UncertainKey(key.parts, key.nonneg, key.source) for key in keys)
+    # What is prepared for many contexts goes along: workers need not do it again.
+    task.for_contexts(LEAST_CONTEXTS)
     policy = WorkerPolicy(task, bare, losses, fallback, examples)
     # One object for all parts: it goes to a worker once.
-    there = dask.delayed(policy, pure=False, traverse=False)
+    there = dask.delayed(Parcel(policy), pure=False, traverse=False)
     return X.map_partitions(_decide_part, there, meta=policy.nothing(X._meta))
 
 
-def _decide_part(part: pd.DataFrame, policy: WorkerPolicy) -> pd.DataFrame:
-    return policy(part)
+def _decide_part(part: pd.DataFrame, parcel: Parcel) -> pd.DataFrame:
+    return parcel.open()(part)
 
 
 def _require_columns(owner: str, X: dd.DataFrame, examples: Any) -> None:

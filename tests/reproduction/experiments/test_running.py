@@ -113,7 +113,7 @@ def test_results_do_not_depend_on_jobs_or_order(tmp_path):
 def test_a_dask_scheduler_does_the_same(tmp_path):
     distributed = pytest.importorskip("distributed")
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
     with cluster:
         address = cluster.scheduler_address

@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+from contextlib import contextmanager
 
 import cvxpy as cp
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import sublevel as sl
 from sublevel.errors import CertificateVoid, InvalidParameter
+from sublevel.robust.workers import Parcel
 
 dd = pytest.importorskip("dask.dataframe")
 
@@ -55,6 +57,16 @@ def same(lazy, policy, X):
 def test_a_lazy_table_is_the_policys(policy, X):
     lazy = policy.decide_lazily(dd.from_pandas(X, npartitions=7, sort=False))
     same(lazy, policy, X)
+
+
+def test_how_a_table_is_cut_changes_no_bit(policy, X):
+    """Parts of 1 to 40 rows: few rows alone would go to another solver."""
+    cut = np.cumsum([0, 1, 2, 5, 7, 8, 9, 31, 40])
+    parts = [X[a:b] for a, b in zip(cut, [*cut[1:], len(X)], strict=True)]
+    some = [dd.from_pandas(part, npartitions=1, sort=False) for part in parts]
+    same(policy.decide_lazily(dd.concat(some)), policy, X)
+    few = policy.decide(X[:40]).objective
+    assert not np.array_equal(few, policy.decide(X).objective[:40])
 
 
 def test_nothing_is_decided_before_it_is_asked_for(policy, X, monkeypatch):
@@ -135,34 +147,108 @@ def test_what_goes_to_a_worker_has_no_model_of_cvxpys(policy):
         dd.DataFrame = real
     raw = pickle.dumps(sent[0].compute())
     assert b"cvxpy" not in raw
-    assert isinstance(pickle.loads(raw), workers.WorkerPolicy)
+    assert isinstance(pickle.loads(raw).open(), workers.WorkerPolicy)
 
 
-def die_once(part, marker):
-    """Kills its worker the first time it runs anywhere."""
-    try:
-        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return part
-    os.kill(os.getpid(), signal.SIGKILL)
-    return part
+def test_a_parcel_is_packed_when_it_travels_and_only_then(policy):
+    class Locked:
+        def __reduce__(self):
+            raise TypeError("not to be packed")
+
+    stays = Parcel(Locked())
+    assert isinstance(stays.open(), Locked)
+    with pytest.raises(TypeError, match="not to be packed"):
+        pickle.dumps(stays)
+    there = pickle.loads(pickle.dumps(Parcel(len)))
+    onwards = pickle.loads(pickle.dumps(there))
+    assert onwards.open() is onwards.open() is len
+
+
+@contextmanager
+def cluster_of_two(allowed_failures=3):
+    """A client of two worker processes, which are started again when they die."""
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    failures = {"distributed.scheduler.allowed-failures": allowed_failures}
+    with (
+        dask.config.set(failures),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def dying(label, marker):
+    """What kills its worker when it first has the decisions at a row.
+
+    A function in a function goes to workers by value: they cannot import tests, and
+    would all be shut down as they read a message that names them.
+    """
+
+    def die_once(decided):
+        if label not in decided.index:
+            return decided
+        try:
+            file = os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            return decided
+        os.write(file, str(os.getpid()).encode())
+        os.close(file)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return decided
+
+    return die_once
+
+
+def decide_and_die(client, policy, X, marker):
+    """Decisions of 12 parts; who decides the ninth is killed as it has done so."""
+    lazy = policy.decide_lazily(dd.from_pandas(X, npartitions=12, sort=False))
+    lost = lazy.map_partitions(dying("day 350", str(marker)), meta=lazy._meta)
+    return client.compute(lost).result(timeout=120)
 
 
 @pytest.mark.slow
 def test_a_killed_worker_loses_nothing(policy, X, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    marker = str(tmp_path / "killed")
+    marker = tmp_path / "killed"
     expected = policy.decide(X).to_pandas()
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        parts = dd.from_pandas(X, npartitions=6, sort=False)
-        dying = parts.map_partitions(die_once, marker, meta=parts._meta)
-        future = client.compute(policy.decide_lazily(dying))
-        decided = future.result(timeout=120)
-    assert os.path.exists(marker)
+    with cluster_of_two() as client:
+        before = set(client.run(os.getpid).values())
+        decided = decide_and_die(client, policy, X, marker)
+        client.wait_for_workers(2, timeout=120)
+        after = set(client.run(os.getpid).values())
+    killed = int(marker.read_text())
+    assert killed in before - after
+    assert decided.index.tolist() == X.index.tolist()
+    assert decided.status.astype(object).tolist() == expected.status.tolist()
     numbers = expected.columns[1:]
     np.testing.assert_array_equal(decided[numbers], expected[numbers])
+
+
+@pytest.mark.slow
+def test_without_a_second_try_a_killed_worker_is_an_error(policy, X, tmp_path):
+    """So the test above does kill a worker that decides, and tells if it is lost."""
+    from distributed import KilledWorker
+
+    with cluster_of_two(allowed_failures=0) as client, pytest.raises(KilledWorker):
+        decide_and_die(client, policy, X, tmp_path / "killed")
+
+
+class Mean:
+    """A model of a module that workers do not have."""
+
+    def predict(self, X):
+        return np.zeros((len(X), 3))
+
+
+@pytest.mark.slow
+def test_a_worker_that_lacks_the_module_of_a_model_says_so(X):
+    r, w = sl.Uncertain(3, name="r"), cp.Variable(3, nonneg=True, name="w")
+    sets = sl.LossSet(Mean())
+    policy = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: sets}).compile()
+    policy = policy.calibrate(*table(100, np.random.default_rng(6)), alpha=0.1)
+    lazy = policy.decide_lazily(dd.from_pandas(X, npartitions=3, sort=False))
+    assert (lazy.compute(scheduler="synchronous").status == "optimal").all()
+    with cluster_of_two() as client, pytest.raises(ModuleNotFoundError, match="tests"):
+        client.compute(lazy).result(timeout=120)

@@ -24,6 +24,7 @@ from .packing import Packer, Plain, Unpacker, require
 from .policy_file import Arrays
 from .programs import program_from, program_to
 from .rulers import ruler_from, ruler_to
+from .saved_groups import groups_in_file
 from .saved_keys import (
     SavedKey,
     budget_in_file,
@@ -47,6 +48,7 @@ class Contents:
     joint : whether certificates speak of decisions, not of each key's sets
     fallback : what is done where there is no decision, or None
     probes : contexts at which the models are known again, or None
+    probed : for each key the budgets of its groups at these, or None
     """
 
     task: ChunkTask
@@ -54,6 +56,7 @@ class Contents:
     joint: bool
     fallback: Array | None
     probes: Probes | None
+    probed: tuple[Array | None, ...]
 
 
 def to_layout(
@@ -92,10 +95,12 @@ def to_layout(
         ],
         "joint": any(isinstance(key.source, AtLevel) for key in keys),
         "fallback": None if fallback is None else packer.array(fallback),
-        "probe": probe_to(probes, packer),
+        "probe": probe_to(probes, keys, packer),
     }
     budgets = [budget_in_file(key) for key in keys]
-    about["trial"] = packer.array(tried(task, losses, budgets, fallback))
+    every = [groups_in_file(key.source) for key in keys]
+    groups = [None if own is None else own.fingerprint() for own in every]
+    about["trial"] = packer.array(tried(task, losses, budgets, fallback, groups))
     return about, packer.arrays
 
 
@@ -126,8 +131,15 @@ def from_layout(about: Plain, arrays: Arrays) -> Contents:
     fallback = about["fallback"]
     action = None if fallback is None else reader.finite(fallback, width)
     _try(task, saved, action, reader.arrays[about["trial"]])
-    probes = probes_from(about["probe"], reader, saved)
-    return Contents(task, saved, about["joint"] is True, action, probes)
+    probes, probed = probes_from(about["probe"], reader, saved)
+    for key, before in zip(saved, probed, strict=True):
+        groups = key.groups
+        if probes is None or before is None:
+            continue
+        if groups is not None and groups.readers is not None:
+            there = groups.at(groups.readers, probes.X)
+            require(np.array_equal(there, before), "groups")
+    return Contents(task, saved, about["joint"] is True, action, probes, probed)
 
 
 def _try(
@@ -135,7 +147,8 @@ def _try(
 ) -> None:
     """All of it once, at any numbers: what does not fit together shows."""
     losses, budgets = [k.losses for k in keys], [k.budget for k in keys]
-    came_to = tried(task, losses, budgets, fallback)
+    groups = [None if k.groups is None else k.groups.fingerprint() for k in keys]
+    came_to = tried(task, losses, budgets, fallback, groups)
     require(agree(came_to, before), "what it comes to")
     batches = [
         None if key.losses is None else made_up(task, n, key.losses, key.budget)

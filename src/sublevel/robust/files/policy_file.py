@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import CannotWrite, InvalidParameter
 
 #: What the file calls itself, and the version of its layout.
-FORMAT, VERSION = "sublevel policy", 3
+FORMAT, VERSION = "sublevel policy", 4
 #: Arrays in a file, at most, and bytes up to which they are packed tightly. What takes
 #: more is as large in the file as it is in memory.
 MOST_ARRAYS, MOST_PACKED = 1_000_000, 2**26

@@ -18,6 +18,7 @@ from ..keys import UncertainKey
 from ..sources import AtLevel
 from .certificates import certificate_from
 from .packing import MOST, Packer, Plain, Unpacker, as_shape, require
+from .saved_groups import SavedGroups, groups_from, groups_to, require_promised
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class SavedKey:
     region : its set, if that is a value
     losses : its losses otherwise
     budget : the budget of all contexts, or None
+    groups : groups of contexts with budgets of their own, or None
     certificate : what its sets promise, or None
     """
 
@@ -40,6 +42,12 @@ class SavedKey:
     losses: tuple[Loss, ...] | None
     budget: float | None
     certificate: Certificate | None
+    groups: SavedGroups | None = None
+
+    @property
+    def name(self) -> str:
+        """The key in words."""
+        return ", ".join(part.name for part in self.parts)
 
 
 def named_to(name: Named) -> Plain:
@@ -72,11 +80,12 @@ def key_to(
         assert isinstance(key.source, UncertaintySet)
         return {**about, "set": key.source.to_dict()}
     source, budget = key.predicted, budget_in_file(key)
-    if isinstance(source, AtLevel) and budget is None:
+    groups = groups_to(source, packer)
+    if isinstance(source, AtLevel) and budget is None and groups is None:
         raise InvalidParameter(
             "Policy.save() cannot write a function, and with this guarantee the budget "
             "of each context is one of its covariates. Calibrate with 'marginal' or "
-            "'pac', or save one policy for each group."
+            "'pac', or with Mondrian(groups)."
         )
     certificate = None if void else key.certificate
     unit = source.unit if isinstance(source, AtLevel) else 1.0
@@ -86,6 +95,7 @@ def key_to(
         # JSON has no infinity.
         "budget": "inf" if budget == np.inf else budget,
         "unit": unit,
+        "groups": groups,
         "certificate": None if certificate is None else certificate.to_dict(),
     }
 
@@ -113,12 +123,17 @@ def keys_from(about: list[Plain], reader: Unpacker, count: int) -> tuple[SavedKe
         require(budget is None or not np.isnan(budget), "a budget")
         certificate = key["certificate"]
         promise = None if certificate is None else certificate_from(certificate)
-        if promise is not None and budget is not None:
+        groups = groups_from(key["groups"], reader)
+        require(groups is None or budget is None, "a budget")
+        if promise is not None:
             unit = float(key["unit"])
             require(0 < unit < np.inf, "a unit")
+        if promise is not None and groups is not None:
+            require_promised(groups, promise, unit)
+        if promise is not None and budget is not None:
             level = (
                 promise.budget if np.isinf(promise.budget) else unit * promise.budget
             )
             require(level == budget, "a budget, which is not that of its certificate,")
-        keys.append(SavedKey(parts, nonneg, None, losses, budget, promise))
+        keys.append(SavedKey(parts, nonneg, None, losses, budget, promise, groups))
     return tuple(keys)

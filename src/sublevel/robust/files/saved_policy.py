@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ...checks import require_bool
 from ...errors import CertificateVoid, InvalidParameter
 from ...guarantees import Calibration, Certificate
+from ...guarantees.groups import Groups
 from ...loss_set.batch import Batch
 from ...loss_set.source import PredictsSets
 from ...losses import Loss
@@ -34,6 +35,7 @@ from ..sources import AtLevel
 from ..workers import decide_lazily
 from .layout import Contents, from_layout
 from .policy_file import FilePath, read_file, refused
+from .saved_groups import grouped_levels, require_given, require_recognised
 from .saved_keys import SavedKey
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ class SavedSets:
                 "it with sl.load_policy(path, models={name: fitted model})."
             )
         prediction = predict(self.model, X, self.losses_[0].needs)
-        level = self.budget_ if budget is None else float(np.asarray(budget))
+        level = self.budget_ if budget is None else np.asarray(budget, dtype=float)
         return predicted_sets(self.losses_, level, prediction)
 
 
@@ -178,7 +180,11 @@ class SavedPolicy:
         ]
 
 
-def load_policy(path: FilePath, models: Mapping[str, Any] | None = None) -> SavedPolicy:
+def load_policy(
+    path: FilePath,
+    models: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Groups] | None = None,
+) -> SavedPolicy:
     """Read a policy that `Policy.save` wrote.
 
     Parameters
@@ -188,6 +194,11 @@ def load_policy(path: FilePath, models: Mapping[str, Any] | None = None) -> Save
         From names of uncertain parameters to fitted models, or to LossSets. Without
         a model, `decide` takes predictions in place of covariates; these come without
         a certificate unless `decide(..., trusted=True)` vouches for them.
+    groups : dict, optional
+        From names of uncertain parameters to what `Mondrian` was given, where that is a
+        function, or has one: a file holds nothing that runs. It is recognised at a few
+        contexts of the calibration. Groups that are columns of X are in the file, and
+        a LossSet among the models has its own.
 
     Raises
     ------
@@ -199,47 +210,91 @@ def load_policy(path: FilePath, models: Mapping[str, Any] | None = None) -> Save
         contents = from_layout(about, arrays)
     except Exception as error:
         raise refused(path, f"something in it cannot be ({error!r})") from error
-    keys = [UncertainKey(k.parts, k.nonneg, _source(k, None)) for k in contents.keys]
-    names = [key.name for key in keys]
-    if not (models is None or isinstance(models, Mapping)):
+    names = [key.name for key in contents.keys]
+    predicting = _by_name("models", models, names)
+    telling = _by_name("groups", groups, names)
+    sources = []
+    for saved, before in zip(contents.keys, contents.probed, strict=True):
+        model = predicting.get(saved.name)
+        readers = _readers(saved, telling.get(saved.name), model)
+        if saved.groups is not None and contents.probes and before is not None:
+            X = contents.probes.X
+            require_recognised(saved.name, saved.groups, readers, X, before)
+        sources.append(_source(saved, model, readers))
+    keys = [
+        UncertainKey(saved.parts, saved.nonneg, source)
+        for saved, source in zip(contents.keys, sources, strict=True)
+    ]
+    return SavedPolicy(contents, tuple(keys))
+
+
+def _by_name(
+    argument: str, given: Mapping[str, Any] | None, names: list[str]
+) -> dict[str, Any]:
+    """What was given for some of the uncertain parameters."""
+    if not (given is None or isinstance(given, Mapping)):
         raise InvalidParameter(
-            "load_policy(models=...) must be a dict from names of uncertain parameters "
-            f"to models, got {type(models).__name__}. Say models="
+            f"load_policy({argument}=...) must be a dict from names of uncertain "
+            f"parameters to {argument}, got {type(given).__name__}. Say {argument}="
             f"{{{names[0]!r}: ...}}."
         )
-    given = dict(models or {})
-    unknown = set(given) - set(names)
+    unknown = set(given or ()) - set(names)
     if unknown:
         raise InvalidParameter(
-            f"load_policy(models=...) must name uncertain parameters of the policy, "
-            f"{names}, got {sorted(unknown)}."
+            f"load_policy({argument}=...) must name uncertain parameters of the "
+            f"policy, {names}, got {sorted(unknown)}."
         )
-    named = tuple(
-        key.with_source(_source(saved, given.get(key.name)))
-        for key, saved in zip(keys, contents.keys, strict=True)
-    )
-    return SavedPolicy(contents, named)
+    return dict(given or {})
 
 
-def _source(saved: SavedKey, model: object) -> Any:
+def _readers(saved: SavedKey, given: object, model: object) -> Any:
+    """What tells the groups of a key; None where it has none."""
+    if saved.groups is None:
+        if given is not None:
+            raise InvalidParameter(
+                f"load_policy(groups=...) must name parameters calibrated by group, "
+                f"got {saved.name!r}, which has one budget or a set value."
+            )
+        return None
+    if given is None and saved.groups.readers is None:
+        levels = grouped_levels(model)
+        given = None if levels is None else levels.groups
+    return require_given(saved.name, saved.groups, given)
+
+
+def _source(saved: SavedKey, model: object, readers: Any) -> Any:
     """What gives the sets of a key: a set value, a LossSet, or losses and a model."""
     if saved.losses is None:
         return saved.region
     promise = saved.certificate
     if promise is not None:
         promise = replace(promise, assumptions=(*promise.assumptions, SAME))
+    if saved.groups is not None:
+        budgets = tuple(saved.groups.budgets.values())
+        levels = saved.groups.calibration(readers, promise or _nothing(budgets))
+        sets: Any = model
+        if not isinstance(model, PredictsSets):
+            sets = SavedSets(saved.losses, None, None, _predictor(saved.losses, model))
+        return AtLevel(sets, 1.0, levels, promise)
     if isinstance(model, PredictsSets):
         if saved.budget is None or promise is None:
             return model if saved.budget is None else _at(model, saved.budget, None)
         # A LossSet may have a budget of its own; the saved policy's counts.
         return _at(model, saved.budget, promise)
-    if model is not None:
-        model = as_model(model, saved.losses[0].needs)
-    return SavedSets(saved.losses, saved.budget, promise, model)
+    own = _predictor(saved.losses, model)
+    return SavedSets(saved.losses, saved.budget, promise, own)
+
+
+def _predictor(losses: tuple[Loss, ...], model: object) -> Any:
+    return None if model is None else as_model(model, losses[0].needs)
 
 
 def _at(model: Any, budget: float, promise: Certificate | None) -> AtLevel:
+    level = Calibration(budget, promise or _nothing((budget,)))
+    return AtLevel(model, 1.0, level, promise)
+
+
+def _nothing(budgets: tuple[float, ...]) -> Certificate:
     from ...calibration.certificates import given_certificate
 
-    level = Calibration(budget, promise or given_certificate((budget,)))
-    return AtLevel(model, 1.0, level, promise)
+    return given_certificate(budgets)

@@ -59,8 +59,12 @@ def tried(
     losses: Sequence[tuple[Loss, ...] | None],
     budgets: Sequence[float | None],
     fallback: Array | None,
+    groups: Sequence[Array | None],
 ) -> Array:
-    """What a policy comes to, shape (k, 2): sums, and how far off rounding is."""
+    """What a policy comes to, shape (k, 2): sums, and how far off rounding is.
+
+    `groups` is all that is known of the groups of each key, as numbers.
+    """
     sums, compiled = Sums(), task.compiled
     program, ruler = compiled.program, compiled.ruler
     width = len(compiled.offset)
@@ -87,7 +91,15 @@ def tried(
         program.P_where,
     )
     actions = () if fallback is None else (fallback,)
-    for values in (task.slots, task.ordinary, compiled.offset, *settled, *actions):
+    named = [numbers for numbers in groups if numbers is not None]
+    for values in (
+        task.slots,
+        task.ordinary,
+        compiled.offset,
+        *settled,
+        *actions,
+        *named,
+    ):
         sums.add(np.asarray(values, dtype=float))
     sums.add(ruler.objective.rows(leaves))
     every = [*ruler.uncertain, *ruler.certain, *([ruler.cost] if ruler.cost else [])]

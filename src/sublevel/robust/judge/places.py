@@ -19,14 +19,14 @@ from cvxpy.atoms.affine.add_expr import AddExpression
 from cvxpy.atoms.affine.unary_operators import NegExpression
 
 from ...checks import Array
-from ...conic.canonical import cone_form
+from ...conic.canonical import affine_form
 from ...conic.cone_form import ConeForm
 from ...conic.program import Indices
 from ...errors import NotRobustifiable
 from ..model.nature import Nature
 from ..model.uncertain import Uncertain, uncertain_in
 from .place import Place, ProbedPlace, TablePlace, value_at
-from .reading import CLOSE, POINTS, Frame, read
+from .reading import Frame, are_close, read
 
 
 def split(expression: cp.Expression) -> tuple[list[cp.Expression], list[cp.Expression]]:
@@ -76,7 +76,7 @@ def _tables(expression: cp.Expression, frame: Frame) -> tuple[TablePlace, ...] |
     where the tables turn out not to be what is written.
     """
     try:
-        form = cone_form(cp.NonNeg(expression))
+        form = affine_form(expression)
     except (NotRobustifiable, cp.error.DCPError, cp.error.DPPError, ValueError):
         return None
     if form.auxiliary or form.constant.shape[0] != expression.size:
@@ -146,9 +146,10 @@ def _are_written(
     """
     leaves = frame.points
     values = np.column_stack([np.add(*value_at(place, leaves)) for place in places])
-    size = read(expression, frame).gross(leaves, np.zeros(leaves.values.shape))
-    for i in range(POINTS):
-        wanted = np.ravel(frame.written_value(expression, leaves, i), order="F")
-        if not (np.abs(values[i] - wanted) <= CLOSE * size[i]).all():
-            return False
-    return True
+    wanted = frame.written_values(expression, leaves)
+    tape = read(expression, frame)
+    if not np.isfinite(values).all():
+        return False
+    return are_close(
+        values, wanted, lambda: tape.gross(leaves, np.zeros(leaves.values.shape))
+    )

@@ -107,30 +107,34 @@ class Frame:
             ordinary[start : start + leaf.size] = np.ravel(_projected(leaf, part), "F")
         return Leaves(values, outcomes, ordinary)
 
-    def written_value(self, expression: cp.Expression, leaves: Leaves, i: int) -> Array:
-        """What CVXPY says an expression is at context i of some leaves."""
-        mine = {
-            leaf.id: leaf
-            for leaf in (*expression.variables(), *expression.parameters())
-        }
-        before = [(leaf, leaf.value) for leaf in mine.values()]
+    def written_values(self, expression: cp.Expression, leaves: Leaves) -> Array:
+        """What CVXPY says its entries are at all contexts, column by column: (n, m)."""
+        own = [*expression.variables(), *expression.parameters()]
+        before = [(leaf, leaf.value) for leaf in own]
+        values = []
         try:
-            for number, leaf in mine.items():
-                if number in self.variables:
-                    row, start = leaves.values[i], self.variables[number]
-                elif number in self.outcomes:
-                    start, key = self.outcomes[number]
-                    row = leaves.outcomes[key][i]
-                else:
-                    row, start = leaves.ordinary, self.ordinary[number]
-                part = row[start : start + leaf.size]
-                _assign(leaf, part.reshape(leaf.shape, order="F"))
-            with np.errstate(all="ignore"):
-                value = expression.value
-            return np.asarray(as_dense(value), dtype=float)
+            for i in range(len(leaves)):
+                for leaf in own:
+                    part = self._part(leaf, leaves, i)
+                    _assign(leaf, part.reshape(leaf.shape, order="F"))
+                with np.errstate(all="ignore"):
+                    values.append(np.ravel(as_dense(expression.value), order="F"))
         finally:
             for leaf, value in before:
                 _assign(leaf, value)
+        return np.stack(values).astype(float)
+
+    def _part(self, leaf: Leaf, leaves: Leaves, i: int) -> Array:
+        """The entries of a leaf at context i."""
+        if leaf.id in self.variables:
+            row, start = leaves.values[i], self.variables[leaf.id]
+        elif leaf.id in self.outcomes:
+            start, key = self.outcomes[leaf.id]
+            row = leaves.outcomes[key][i]
+        else:
+            row, start = leaves.ordinary, self.ordinary[leaf.id]
+        part: Array = row[start : start + leaf.size]
+        return part
 
 
 def read(expression: cp.Expression, frame: Frame) -> Tape:
@@ -144,17 +148,37 @@ def read(expression: cp.Expression, frame: Frame) -> Tape:
 
 def _checked(expression: cp.Expression, frame: Frame) -> Tape:
     tape = Tape(tuple(_Reader(frame).steps_of(expression)))
+    if len(tape.steps) == 1 and tape.steps[0].name == "constant":
+        # What CVXPY says it is was copied.
+        return tape
     leaves = frame.points
     values = tape.rows(leaves)
-    # Every entry by its own terms: coefficients of 1e-9 have digits to be compared too.
-    size = tape.gross(leaves, np.zeros(leaves.values.shape))
-    for i in range(POINTS):
-        wanted = np.ravel(frame.written_value(expression, leaves, i), order="F")
-        near = np.abs(values[i] - wanted) <= CLOSE * np.fmax(size[i], np.abs(wanted))
-        same = near | (values[i] == wanted) | (np.isnan(values[i]) & np.isnan(wanted))
-        if not same.all():
-            return _by_cvxpy(expression, frame)
-    return tape
+    wanted = frame.written_values(expression, leaves)
+
+    def size() -> Array:
+        # Every entry by its own terms: coefficients of 1e-9 have digits to be compared
+        # too.
+        return tape.gross(leaves, np.zeros(leaves.values.shape))
+
+    return tape if are_close(values, wanted, size) else _by_cvxpy(expression, frame)
+
+
+def are_close(values: Array, wanted: Array, size: Callable[[], Array]) -> bool:
+    """Whether numbers agree, to CLOSE of what was added up for them.
+
+    That is asked for only where they do not agree to CLOSE of themselves.
+
+    Parameters
+    ----------
+    values, wanted : (n, m) numbers that were read, and those that were written
+    size : gives (n, m) sums of the absolute values of their terms
+    """
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(values - wanted)
+    same = (values == wanted) | (np.isnan(values) & np.isnan(wanted))
+    finite = np.isfinite(apart)
+    same |= finite & (apart <= CLOSE * np.abs(wanted))
+    return bool(same.all() or (same | (finite & (apart <= CLOSE * size()))).all())
 
 
 def _by_cvxpy(expression: cp.Expression, frame: Frame) -> Tape:

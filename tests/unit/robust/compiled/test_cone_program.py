@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from sublevel.conic.canonical import cone_program
+from sublevel.conic.canonical import affine_form, cone_form, cone_program
 from sublevel.conic.program import Uncompilable, fill
 from sublevel.conic.solver import OPTIMAL, Clarabel
 
@@ -89,3 +89,37 @@ def test_what_cannot_be_compiled():
     p, x = cp.Parameter(), cp.Variable()
     with pytest.raises(Uncompilable, match="DPP"):
         cone_program(cp.Problem(cp.Minimize(x), [p * p * x >= 1]), {p.id: "p"})
+
+
+def expressions():
+    """Affine in variables and in parameters; the last one in neither."""
+    a, B = cp.Parameter(DIM), cp.Parameter((2, DIM))
+    x, S = cp.Variable(DIM, nonneg=True), cp.Variable((2, 2), symmetric=True)
+    z = cp.Variable(40)
+    many = cp.Parameter((2, 40))
+    yield a @ x - 3 * x[1] + 2
+    yield B @ x + cp.diag(S) - a[:2]
+    yield cp.multiply(a, x) + cp.hstack([S[0], S[1]])
+    yield cp.sum(a) + np.arange(3.0)
+    yield many @ z + x[0]
+    yield a @ x - cp.square(x)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_what_is_read_at_once_is_what_its_cone_form_says(number):
+    expression = list(expressions())[number]
+    straight, around = affine_form(expression), cone_form(cp.NonNeg(expression))
+    assert bool(straight.auxiliary) == (number == 5)
+    mine, theirs = ([(v.shape, s) for v, s in f.columns] for f in (straight, around))
+    assert mine == theirs
+    difference = straight.constant != around.constant
+    assert straight.constant.shape == around.constant.shape
+    assert difference.nnz == 0
+    assert list(straight.parameters) == list(around.parameters)
+    for parameter, terms in straight.parameters.items():
+        for one, other in zip(
+            vars(terms).values(),
+            vars(around.parameters[parameter]).values(),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(one, other)

@@ -17,12 +17,14 @@ from sklearn.linear_model import LinearRegression
 import sublevel as sl
 from sublevel.errors import InvalidParameter
 
-from .given import Given, calibrated, contexts
+from .given import Given, calibrated, contexts, portfolio
 from .mutations import MUTATIONS
 
 
 def policies():
-    """A policy of many steps, sets and a fallback; one calibrated itself; a union."""
+    """A policy of many steps, sets and a fallback; one calibrated itself; a union; one
+    of groups.
+    """
     rng = np.random.default_rng(5)
     r, a = sl.Uncertain(3, name="r"), sl.Uncertain(2, name="a", nonneg=True)
     w, price = cp.Variable(3, nonneg=True, name="w"), cp.Parameter(3, value=[0.1, 0, 0])
@@ -49,6 +51,22 @@ def policies():
     folds.calibrate(X, Y, alpha=0.3, guarantee=sl.guarantees.CVPlus(3))
     problem = sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: folds})
     yield problem.compile(), folds
+    halves = sl.guarantees.Mondrian(groups=6)
+    policy = portfolio(sl.LossSet(HalvesGiven(), "gaussian"), 3)[2].compile()
+    policy.calibrate(with_halves(X), Y, 0.2, guarantee=halves)
+    yield policy, HalvesGiven()
+
+
+class HalvesGiven(Given):
+    """`Given`, with a column behind the numbers that only tells the group."""
+
+    def predict(self, X, return_std=False):
+        return super().predict(np.asarray(X)[:, :6], return_std)
+
+
+def with_halves(X):
+    """Covariates with the number of their group behind them."""
+    return np.column_stack([X, np.arange(len(X)) % 2])
 
 
 def campaign(folder, count, seed):
@@ -61,18 +79,19 @@ def campaign(folder, count, seed):
         policy.save(path)
         models = {"r": model}
         loaded = sl.load_policy(path, models)
-        if loaded.decide(X).status[0] != "optimal":
-            raise AssertionError(loaded.decide(X))
-        every.append((path.read_bytes(), models, loaded.decide(X)))
+        rows = with_halves(X) if isinstance(model, HalvesGiven) else X
+        if loaded.decide(rows).status[0] != "optimal":
+            raise AssertionError(loaded.decide(rows))
+        every.append((path.read_bytes(), models, rows, loaded.decide(rows)))
     ends = Counter()
     for number in range(count):
-        raw, models, before = every[number % len(every)]
+        raw, models, rows, before = every[number % len(every)]
         mutation = MUTATIONS[number // len(every) % len(MUTATIONS)]
         path.write_bytes(raw)
         mutation(path, rng)
         kept = path.read_bytes()
         try:
-            end = _end(path, models, X, before)
+            end = _end(path, models, rows, before)
         except Exception as error:
             end = f"raw {type(error).__name__}"
         if end not in ("refused", "same"):
@@ -116,7 +135,7 @@ def run(folder, count, seed):
 
 
 @pytest.mark.parametrize(
-    ("count", "seed"), [(90, 1), pytest.param(1500, 2, marks=pytest.mark.slow)]
+    ("count", "seed"), [(120, 1), pytest.param(2000, 2, marks=pytest.mark.slow)]
 )
 def test_mutated_files_are_refused_or_harmless(tmp_path, count, seed):
     report = run(tmp_path, count, seed)

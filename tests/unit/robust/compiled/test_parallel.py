@@ -81,7 +81,7 @@ def test_a_dask_worker_is_killed(batch, monkeypatch):
     distributed = pytest.importorskip("distributed")
     policy, X, expected = batch
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
     with cluster, distributed.Client(cluster) as client:
         before = list(client.run(os.getpid).values())

@@ -328,7 +328,7 @@ def test_foreign_files_are_refused_and_nothing_is_run(tmp_path):
 def test_another_version_is_refused(saved):
     _, path, _ = saved
     edit(path, lambda about, _: about.update(version=99))
-    with pytest.raises(InvalidParameter, match="version 99, and this reads 3"):
+    with pytest.raises(InvalidParameter, match="version 99, and this reads 4"):
         sl.load_policy(path)
 
 
