@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.envelope import Rows
+from ..calibration.envelope import Ask, Rows
 from ..calibration.levels import Everywhere, Geometric, Levels, as_levels, refine
 from ..calibration.search import Looks, Search
 from ..caller import warn_caller
@@ -28,6 +28,7 @@ from .fallback import as_fallback, fall_back
 from .judge.statuses import has_failed
 from .keys import UncertainKey
 from .labelled import LabelledContexts, Outcome, label
+from .level_proofs import LevelProofs, proofs_of
 from .used_rows import refuse_same_fold
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class PolicyPoints:
     changes : levels at which the decision at each point may change, ascending, shape
         (N, k); None where it may at any
     taken : what decisions did, by point and number of its last change of sets
+    proofs : what decisions prove of those at other levels; None where they cannot
     """
 
     policy: CompiledPolicy
@@ -76,6 +78,7 @@ class PolicyPoints:
     fallback_miss: Array = field(init=False)
     has_fallback: bool = field(init=False)
     changes: Array | None = field(init=False)
+    proofs: LevelProofs | None = field(init=False)
     taken: dict[tuple[int, int], tuple[float, bool]] = field(default_factory=dict)
 
     #: A decision is robust over its set.
@@ -90,8 +93,12 @@ class PolicyPoints:
             nothing = layout.room(np.full(len(levels), "infeasible"))
             arrays = fall_back(nothing, self.fallback)
             miss = realised(self.policy, arrays, self.labelled.outcomes).miss
+        proofs = None
+        if self.fallback is None:
+            proofs = proofs_of(self.policy, self.labelled, self.units[0])
         vars(self).update(
             scores=levels,
+            proofs=proofs,
             fallback_miss=miss,
             has_fallback=self.fallback is not None,
             changes=self.labelled.changes(self.units),
@@ -183,12 +190,19 @@ class PolicyPoints:
         sets = GivenSets(self.labelled.keys, batches, len(rows), len(self.scores))
         with self._bar(len(rows)) as bar:
             arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
+        if self.proofs is not None:
+            self.proofs.learn(levels, rows, arrays)
         arrays = fall_back(arrays, self.fallback)
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
         happened = realised(self.policy, arrays, outcomes)
         self.tally["solves"] += len(rows)
         self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
+
+    @property
+    def proves(self) -> Ask | None:
+        """Whether decisions are proved to be kept; None where they never are."""
+        return None if self.proofs is None else self.proofs.kept
 
     def _bar(self, size: int) -> AbstractContextManager[Bar | None]:
         """A bar of the next round, where there is to be one."""
