@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,7 +21,6 @@ from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
 from ..loss_set.source import RemembersTraining, budget_of
 from ..predictions import Table
-from ..progress import Bar
 from .contexts import GivenSets, require_compiled
 from .evaluating import realised
 from .fallback import as_fallback, fall_back
@@ -29,6 +28,7 @@ from .judge.statuses import has_failed
 from .keys import UncertainKey
 from .labelled import LabelledContexts, Outcome, label
 from .level_proofs import LevelProofs, proofs_of
+from .outlook import Outlook
 from .used_rows import refuse_same_fold
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class PolicyPoints:
     fallback : what is done where there is no decision, or None
     n_jobs : workers
     wave : how many decisions are best asked for at once
-    progress : whether to show a bar at each look
+    progress : whether to show a bar
     X : the contexts as they came, with their index; None where they are not at hand
     tally : how many decisions were computed, and could not be
     scores : the level from which on each outcome is in its sets, shape (N,)
@@ -63,6 +63,7 @@ class PolicyPoints:
         (N, k); None where it may at any
     taken : what decisions did, by point and number of its last change of sets
     proofs : what decisions prove of those at other levels; None where they cannot
+    outlook : how far the search is
     """
 
     policy: CompiledPolicy
@@ -79,6 +80,7 @@ class PolicyPoints:
     has_fallback: bool = field(init=False)
     changes: Array | None = field(init=False)
     proofs: LevelProofs | None = field(init=False)
+    outlook: Outlook = field(default_factory=Outlook)
     taken: dict[tuple[int, int], tuple[float, bool]] = field(default_factory=dict)
 
     #: A decision is robust over its set.
@@ -188,13 +190,14 @@ class PolicyPoints:
                 None if batch is None else batch.at_budgets(rows, levels * unit)
             )
         sets = GivenSets(self.labelled.keys, batches, len(rows), len(self.scores))
-        with self._bar(len(rows)) as bar:
-            arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
+        self.outlook.begin(len(rows))
+        arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=self.outlook.bar)
         if self.proofs is not None:
             self.proofs.learn(levels, rows, arrays)
         arrays = fall_back(arrays, self.fallback)
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
         happened = realised(self.policy, arrays, outcomes)
+        self.outlook.learn(rows, happened.miss)
         self.tally["solves"] += len(rows)
         self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
@@ -204,11 +207,9 @@ class PolicyPoints:
         """Whether decisions are proved to be kept; None where they never are."""
         return None if self.proofs is None else self.proofs.kept
 
-    def _bar(self, size: int) -> AbstractContextManager[Bar | None]:
-        """A bar of the next round, where there is to be one."""
-        self.tally["rounds"] += 1
-        turn = self.tally["rounds"]
-        return Bar(size, "decisions", turn) if self.progress else nullcontext()
+    def shown(self, alpha: float) -> AbstractContextManager[None]:
+        """A bar of the whole search for a violation level, where there is to be one."""
+        return self.outlook.shown(alpha * len(self.scores), self.progress)
 
     def budgets(self, level: float) -> dict[str, float]:
         """The budget of each LossSet at a level, by the name of its parameter."""
