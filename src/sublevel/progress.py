@@ -8,8 +8,6 @@ from typing import Any
 
 #: What stands around the bar: what is counted, the time passed and the time left.
 FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}, {remaining} left]"
-#: The same where more may follow, of which nobody knows how much.
-PARTLY = FORMAT.replace("left]", "left of it]")
 
 
 class Bar:
@@ -19,13 +17,10 @@ class Bar:
     ----------
     total : how many there are
     unit : what is counted
-    turn : which round of a search this is; None where it is all there is
     """
 
-    def __init__(
-        self, total: int, unit: str = "contexts", turn: int | None = None
-    ) -> None:
-        self._shown = _tqdm(total, unit, turn)
+    def __init__(self, total: int, unit: str = "contexts") -> None:
+        self._shown = _tqdm(total, unit)
 
     def __enter__(self) -> Bar:
         return self
@@ -35,8 +30,9 @@ class Bar:
         self._shown.update(more)
 
     def expect(self, more: int) -> None:
-        """So many more than was thought are to be done."""
+        """So many more than was thought are to be done; fewer, if negative."""
         self._shown.total += more
+        self._shown.refresh()
 
     def __exit__(
         self,
@@ -47,19 +43,11 @@ class Bar:
         self._shown.close()
 
 
-def _tqdm(total: int, unit: str, turn: int | None) -> Any:
+def _tqdm(total: int, unit: str) -> Any:
     # Only those who ask for a bar wait for its import.
     with warnings.catch_warnings():
         # In notebooks without widgets it says so, and draws text all the same.
         warnings.simplefilter("ignore")
         from tqdm.auto import tqdm
 
-    if turn is None:
-        return tqdm(total=total, unit=unit, bar_format=FORMAT, dynamic_ncols=True)
-    return tqdm(
-        total=total,
-        unit=f"{unit} of round {turn}",
-        bar_format=PARTLY,
-        dynamic_ncols=True,
-        leave=False,  # or many rounds fill the screen
-    )
+    return tqdm(total=total, unit=unit, bar_format=FORMAT, dynamic_ncols=True)

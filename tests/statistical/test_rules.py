@@ -48,6 +48,7 @@ class Rule:
     limit: float = np.inf
     has_fallback = False
     has_sets = True
+    proves = None
     wave = 10_000
 
     @classmethod

@@ -23,6 +23,7 @@ from ..guarantees.faces import settling
 from ..predictions import Table
 from .certificates import about_decisions, decision_certificate
 from .envelope import (
+    Ask,
     Enough,
     Flags,
     Rows,
@@ -33,6 +34,7 @@ from .envelope import (
 from .given_decided import count_scouts, lowest_level
 from .levels import Levels
 from .on_grid import OnGrid
+from .proved_search import ProvedSearch
 from .request import DELTA, Request
 
 
@@ -77,6 +79,12 @@ class Points(Protocol):
     @property
     def wave(self) -> int:
         """How many decisions are best asked for at once."""
+
+    @property
+    def proves(self) -> Ask | None:
+        """Whether decisions at levels (k,), each of one point (k,), are proved to keep
+        their word by those that were looked at; None where nothing is ever proved.
+        """
 
     def look(self, levels: Array, rows: Rows) -> Looks:
         """What decisions do at levels (k,), each of one point (k,); or `Stopped`."""
@@ -133,17 +141,22 @@ class Search:
 
     def _envelope(self, enough: Enough, beyond: int | None) -> Array:
         points = self.points
-        return envelope_scores(
-            points.scores,
-            self.levels.downwards(points.scores),
-            lambda levels, rows: points.look(levels, rows).miss > 0,
-            enough,
+        scores, levels = points.scores, self.levels.downwards(points.scores)
+        rest = (
             self.safe,
             self.lost,
             points.has_sets and not points.has_fallback,
             points.wave,
             beyond,
         )
+
+        def violates(at: Array, rows: Rows) -> Flags:
+            return np.asarray(points.look(at, rows).miss > 0)
+
+        if points.proves is None:
+            return envelope_scores(scores, levels, violates, enough, *rest)
+        search = ProvedSearch(scores, levels, violates, points.proves, *rest)
+        return search.envelope(enough)
 
     @property
     def may_abstain(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.envelope import Rows
+from ..calibration.envelope import Ask, Rows
 from ..calibration.levels import Everywhere, Geometric, Levels, as_levels, refine
 from ..calibration.search import Looks, Search
 from ..caller import warn_caller
@@ -21,13 +21,14 @@ from ..errors import CoarseLevels, InvalidParameter, SolvesFailed
 from ..loss_set.batch import Batch
 from ..loss_set.source import RemembersTraining, budget_of
 from ..predictions import Table
-from ..progress import Bar
 from .contexts import GivenSets, require_compiled
 from .evaluating import realised
 from .fallback import as_fallback, fall_back
 from .judge.statuses import has_failed
 from .keys import UncertainKey
 from .labelled import LabelledContexts, Outcome, label
+from .level_proofs import LevelProofs, proofs_of
+from .outlook import Outlook
 from .used_rows import refuse_same_fold
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class PolicyPoints:
     fallback : what is done where there is no decision, or None
     n_jobs : workers
     wave : how many decisions are best asked for at once
-    progress : whether to show a bar at each look
+    progress : whether to show a bar
     X : the contexts as they came, with their index; None where they are not at hand
     tally : how many decisions were computed, and could not be
     scores : the level from which on each outcome is in its sets, shape (N,)
@@ -61,6 +62,8 @@ class PolicyPoints:
     changes : levels at which the decision at each point may change, ascending, shape
         (N, k); None where it may at any
     taken : what decisions did, by point and number of its last change of sets
+    proofs : what decisions prove of those at other levels; None where they cannot
+    outlook : how far the search is
     """
 
     policy: CompiledPolicy
@@ -76,6 +79,8 @@ class PolicyPoints:
     fallback_miss: Array = field(init=False)
     has_fallback: bool = field(init=False)
     changes: Array | None = field(init=False)
+    proofs: LevelProofs | None = field(init=False)
+    outlook: Outlook = field(default_factory=Outlook)
     taken: dict[tuple[int, int], tuple[float, bool]] = field(default_factory=dict)
 
     #: A decision is robust over its set.
@@ -90,8 +95,12 @@ class PolicyPoints:
             nothing = layout.room(np.full(len(levels), "infeasible"))
             arrays = fall_back(nothing, self.fallback)
             miss = realised(self.policy, arrays, self.labelled.outcomes).miss
+        proofs = None
+        if self.fallback is None:
+            proofs = proofs_of(self.policy, self.labelled, self.units[0])
         vars(self).update(
             scores=levels,
+            proofs=proofs,
             fallback_miss=miss,
             has_fallback=self.fallback is not None,
             changes=self.labelled.changes(self.units),
@@ -181,20 +190,26 @@ class PolicyPoints:
                 None if batch is None else batch.at_budgets(rows, levels * unit)
             )
         sets = GivenSets(self.labelled.keys, batches, len(rows), len(self.scores))
-        with self._bar(len(rows)) as bar:
-            arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=bar)
+        self.outlook.begin(len(rows))
+        arrays, _ = self.policy.decide_sets(sets, self.n_jobs, bar=self.outlook.bar)
+        if self.proofs is not None:
+            self.proofs.learn(levels, rows, arrays)
         arrays = fall_back(arrays, self.fallback)
         outcomes = [vectors[rows] for vectors in self.labelled.outcomes]
         happened = realised(self.policy, arrays, outcomes)
+        self.outlook.learn(rows, happened.miss)
         self.tally["solves"] += len(rows)
         self.tally["failed"] += int(has_failed(arrays.status).sum())
         return Looks(happened.miss, happened.decided)
 
-    def _bar(self, size: int) -> AbstractContextManager[Bar | None]:
-        """A bar of the next round, where there is to be one."""
-        self.tally["rounds"] += 1
-        turn = self.tally["rounds"]
-        return Bar(size, "decisions", turn) if self.progress else nullcontext()
+    @property
+    def proves(self) -> Ask | None:
+        """Whether decisions are proved to be kept; None where they never are."""
+        return None if self.proofs is None else self.proofs.kept
+
+    def shown(self, alpha: float) -> AbstractContextManager[None]:
+        """A bar of the whole search for a violation level, where there is to be one."""
+        return self.outlook.shown(alpha * len(self.scores), self.progress)
 
     def budgets(self, level: float) -> dict[str, float]:
         """The budget of each LossSet at a level, by the name of its parameter."""

@@ -146,7 +146,8 @@ class Policy(CompiledPolicy):
         n_jobs : int, optional
             Workers for the solves.
         progress : bool, default False
-            Show a bar for each level, or each wave of them, that is looked at.
+            Show a bar of the whole search. How many decisions it will take is
+            forecast from those so far, so its end moves.
         """
         owner = "Policy.calibrate"
         require_bool(owner, progress=progress)
@@ -162,7 +163,8 @@ class Policy(CompiledPolicy):
         )
         points = self._points(X, Y, owner, fallback, n_jobs, progress)
         search = points.search(request.grid, owner, request.given_decided, alpha)
-        calibration = search.calibrate(request, X)
+        with points.shown(alpha):
+            calibration = search.calibrate(request, X)
         points.warn_of_failures(owner)
         recognised = self._recognised(X, Y)
         self._settle(settled_at_level(self.problem, points, calibration, *recognised))
@@ -395,7 +397,7 @@ class Policy(CompiledPolicy):
             `calibrate` does on its own, on average over calibrations: levels are
             lower, and none of them may be chosen by looking.
         progress : bool, default False
-            Show a bar for each wave of levels that is looked at.
+            Show a bar of the whole search, as `calibrate` does.
 
         Returns
         -------
@@ -420,7 +422,8 @@ class Policy(CompiledPolicy):
         points = self._points(X_cal, Y_cal, owner, self._fallback, n_jobs, progress)
         search = points.search(grid, owner)
         recognised = self._recognised(X_cal, Y_cal)
-        lines, band = draw_lines(search, points.scores, wanted, delta)
+        with points.shown(max(wanted)):
+            lines, band = draw_lines(search, points.scores, wanted, delta)
         points.warn_of_failures(owner)
         self._looked = None
         if band is not None:

@@ -113,6 +113,11 @@ class RulePoints:
         """Whether something is done where there is no decision."""
         return self.behaviour.has_fallback
 
+    @property
+    def proves(self) -> None:
+        """Of a rule nothing is proved that was not looked at."""
+        return None
+
     def search(self) -> Search:
         """A search among the levels."""
         return Search(self, self.levels, endless=False)

@@ -69,7 +69,7 @@ def test_the_search_goes_no_further_than_the_band_needs(seed):
     class Rule:
         scores = np.full(80, 1000.0)
         fallback_miss = np.full(80, -np.inf)
-        has_fallback, has_sets, wave = False, False, 1
+        has_fallback, has_sets, wave, proves = False, False, 1, None
         asked = 0
 
         def look(self, levels, rows):

@@ -1,5 +1,6 @@
 """The search for a level, on rules made of tables: no solver, any behaviour."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,6 +27,7 @@ class TableRule:
     wave: int = 1
     asked: list = field(default_factory=list)
     has_sets: bool = True
+    proves: Callable | None = None
 
     def __post_init__(self):
         if self.fallback_miss is None:

@@ -16,10 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
-from .tape import Leaves
+from .affine_rows import AffineRows
+from .tape import Leaves, Tape
 
 if TYPE_CHECKING:
     from .ruler import Ruler
+
+#: Rows as they are written, and as affine ones where they are.
+Written = list[tuple[Tape, AffineRows | None]]
 
 #: A row below this share of what it would be elsewhere has no size, and an entry below
 #: this share of what it is worth elsewhere is the solver's zero.
@@ -44,8 +48,9 @@ def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
     """
     pieces = []
     for part in _pieces(ruler, leaves):
-        worth, most = _worth(ruler, part, _derivatives(ruler, part))
-        change = np.abs(_changes(ruler, part, worth))
+        tapes = _every(ruler)
+        worth, most = _worth(ruler, part, _derivatives(tapes, part))
+        change = np.abs(_changes(tapes, part, worth))
         zero = np.abs(part.values) <= NEGLIGIBLE * worth
         size = np.max(np.where(zero[:, None, :], change, 0.0), axis=2, initial=0.0)
         # Certain rows, as flows that are conserved, are a matter of solving only: it is
@@ -53,7 +58,8 @@ def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
         second = _second(change[:, ruler.rows :])
         size[:, ruler.rows :] = np.maximum(size[:, ruler.rows :], second)
         # The objective is what it is: only the solver's word for it is in question.
-        size[:, -1] = np.abs(_changes(ruler, part, most))[:, -1].max(axis=1, initial=0)
+        last = np.abs(_changes(tapes[-1:], part, most))
+        size[:, -1] = last[:, -1].max(axis=1, initial=0)
         pieces.append(size)
     return np.vstack(pieces)
 
@@ -70,18 +76,17 @@ def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
     pieces, start = [], 0
     for part in _pieces(ruler, leaves):
         stop = start + len(part)
-        here = _derivatives(ruler, part)
+        here = _derivatives(_every(ruler), part)
         there = _derivatives(
-            ruler, replace(part, outcomes=[y[start:stop] for y in feared])
+            _uncertain(ruler), replace(part, outcomes=[y[start:stop] for y in feared])
         )
         worth, _ = _worth(ruler, part, here)
+        here = here[:, [*range(ruler.rows), *([-1] if ruler.cost else [])]]
         size = np.abs(part.values)
         digits = RESOLUTION * np.maximum(size, worth)
         # It might as well be on the other side of zero.
         digits = np.maximum(digits, np.where(size <= NEGLIGIBLE * worth, 2 * size, 0.0))
-        moved = np.sum(np.abs(here - there) * digits[:, None, :], axis=2)
-        kept = [*range(ruler.rows), *([moved.shape[1] - 1] if ruler.cost else [])]
-        pieces.append(moved[:, kept])
+        pieces.append(np.sum(np.abs(here - there) * digits[:, None, :], axis=2))
         start = stop
     return np.vstack(pieces)
 
@@ -98,18 +103,26 @@ def _pieces(ruler: Ruler, leaves: Leaves) -> list[Leaves]:
     ]
 
 
-def _derivatives(ruler: Ruler, leaves: Leaves) -> Array:
-    """Change of every row for each entry of the decision: (n, rows, entries).
+def _every(ruler: Ruler) -> Written:
+    """All rows: uncertain, certain, and the objective."""
+    return list(zip(ruler.tapes, ruler.affine, strict=True))
 
-    Rows are the uncertain ones, the certain ones and the objective, in this order.
-    """
+
+def _uncertain(ruler: Ruler) -> Written:
+    """The uncertain rows, and the objective if it is one of them."""
+    every = _every(ruler)
+    return every[: len(ruler.uncertain)] + (every[-1:] if ruler.cost else [])
+
+
+def _derivatives(tapes: Written, leaves: Leaves) -> Array:
+    """Change of every row for each entry of the decision: (n, rows, entries)."""
     size = np.abs(leaves.values)
     largest = size.max(axis=1, keepdims=True, initial=0.0)
     step = 0.01 * np.maximum(size, 0.001 * np.where(largest > 0, largest, 1.0))
-    change = _changes(ruler, leaves, step)
+    change = _changes(tapes, leaves, step)
     slopes = change / step[:, None, :]
     # A decision that is nothing but noise moves by less than rounding beside constants.
-    lost = np.abs(change) <= UNSEEN * np.abs(_rows(ruler, leaves))[:, :, None]
+    lost = np.abs(change) <= UNSEEN * np.abs(_rows(tapes, leaves))[:, :, None]
     for further in FURTHER:
         at = np.flatnonzero(np.any(np.all(lost, axis=2), axis=1))
         if not at.size:
@@ -118,26 +131,40 @@ def _derivatives(ruler: Ruler, leaves: Leaves) -> Array:
         part = Leaves(
             leaves.values[at], [y[at] for y in leaves.outcomes], leaves.ordinary
         )
-        change = _changes(ruler, part, wide)
+        change = _changes(tapes, part, wide)
         slopes[at] = np.where(lost[at], change / wide[:, None, :], slopes[at])
-        lost[at] &= np.abs(change) <= UNSEEN * np.abs(_rows(ruler, part))[:, :, None]
+        lost[at] &= np.abs(change) <= UNSEEN * np.abs(_rows(tapes, part))[:, :, None]
     return slopes
 
 
-def _changes(ruler: Ruler, leaves: Leaves, step: Array) -> Array:
+def _changes(tapes: Written, leaves: Leaves, step: Array) -> Array:
     """Change of every row as each entry moves by its step: (n, rows, entries)."""
+    n, width = leaves.values.shape
+    changes = [np.zeros((n, 0, width))]
+    trials: Leaves | None = None
+    for tape, affine in tapes:
+        if affine is not None:
+            changes.append(affine.changes(step))
+            continue
+        if trials is None:
+            trials = _trials(leaves, step)
+        rows = tape.rows(trials).reshape(n, width + 1, -1)
+        changes.append((rows[:, 1:] - rows[:, :1]).transpose(0, 2, 1))
+    together = np.concatenate(changes, axis=1)
+    return np.nan_to_num(together, copy=False, posinf=0.0, neginf=0.0)
+
+
+def _trials(leaves: Leaves, step: Array) -> Leaves:
+    """Every decision as it is, and with each of its entries moved by its step."""
     n, width = leaves.values.shape
     trials = np.repeat(leaves.values, width + 1, axis=0).reshape(n, width + 1, width)
     entries = np.arange(width)
     trials[:, entries + 1, entries] += step
-    wide = Leaves(
+    return Leaves(
         trials.reshape(n * (width + 1), width),
         [np.repeat(y, width + 1, axis=0) for y in leaves.outcomes],
         leaves.ordinary,
     )
-    rows = _rows(ruler, wide).reshape(n, width + 1, -1)
-    change = (rows[:, 1:] - rows[:, :1]).transpose(0, 2, 1)
-    return np.nan_to_num(change, posinf=0.0, neginf=0.0)
 
 
 def _second(change: Array) -> Array:
@@ -147,10 +174,15 @@ def _second(change: Array) -> Array:
     return np.asarray(np.partition(change, -2, axis=2)[:, :, -2])
 
 
-def _rows(ruler: Ruler, leaves: Leaves) -> Array:
-    """The rows as written, uncertain and certain, the objective last: (n, rows)."""
-    tapes = [part.residual for part in (*ruler.uncertain, *ruler.certain)]
-    return np.hstack([tape.rows(leaves) for tape in [*tapes, ruler.objective]])
+def _rows(tapes: Written, leaves: Leaves) -> Array:
+    """The rows as written: (n, rows)."""
+    return np.hstack(
+        [np.zeros((len(leaves), 0))]
+        + [
+            tape.rows(leaves) if affine is None else affine.at(leaves.values)
+            for tape, affine in tapes
+        ]
+    )
 
 
 def _nets(ruler: Ruler, leaves: Leaves) -> Array:
@@ -174,7 +206,8 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     movable = ~ruler.whole
     slopes = np.abs(slopes) * movable
     still = replace(leaves, values=np.where(movable, 0.0, leaves.values))
-    constant = np.abs(np.nan_to_num(_rows(ruler, still), posinf=0.0, neginf=0.0))
+    tapes = _every(ruler)
+    constant = np.abs(np.nan_to_num(_rows(tapes, still), posinf=0.0, neginf=0.0))
     terms = np.sum(slopes * np.abs(leaves.values)[:, None, :], axis=2)
     gross = np.maximum(terms, constant)
     firm = constant > RESOLUTION * gross
@@ -187,7 +220,7 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     far = np.where(alive[:, :, None] & np.isfinite(moves), moves, 0.0)
     # Where no row with a constant sees an entry, the one that lets it move furthest.
     first = np.where(first > 0, first, far.max(axis=1, initial=0.0))
-    would_be = np.max(np.abs(_changes(ruler, leaves, first)), axis=2, initial=0.0)
+    would_be = np.max(np.abs(_changes(tapes, leaves, first)), axis=2, initial=0.0)
     worth = _least(moves, fixed | (alive & (size >= NEGLIGIBLE * would_be)))
     return worth, np.maximum(first, worth)
 

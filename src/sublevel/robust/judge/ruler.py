@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from ...conic.program import Indices
+from .affine_rows import AffineRows, as_affine
 from .judgement import AIM, TOLERANCE, Judgement
 from .materiality import RESOLUTION, noise, sizes_elsewhere
 from .realised import Realised
@@ -89,6 +91,17 @@ class Ruler:
     def rows(self) -> int:
         """Number of uncertain rows."""
         return sum(part.size for part in self.uncertain)
+
+    @property
+    def tapes(self) -> list[Tape]:
+        """All rows as written: uncertain, certain, and the objective."""
+        parts = (*self.uncertain, *self.certain)
+        return [*(part.residual for part in parts), self.objective]
+
+    @cached_property
+    def affine(self) -> list[AffineRows | None]:
+        """The same, tape by tape, where they are affine in the decision alone."""
+        return [as_affine(tape, len(self.lower)) for tape in self.tapes]
 
     def tidied(self, values: Array) -> Array:
         """Decisions within their declared bounds, whole where they are declared so."""
@@ -260,10 +273,7 @@ class Ruler:
         Entries next to nothing count as a share of their variable's largest.
         """
         floor = NEXT_TO_NOTHING * self._largest(leaves.values)
-        tapes = [part.residual for part in (*self.uncertain, *self.certain)]
-        return np.hstack(
-            [tape.gross(leaves, floor, self.whole) for tape in [*tapes, self.objective]]
-        )
+        return np.hstack([tape.gross(leaves, floor, self.whole) for tape in self.tapes])
 
     def _largest(self, values: Array) -> Array:
         """The largest entry of each entry's variable, shape (n, entries)."""

@@ -1,0 +1,86 @@
+"""Rows with constant derivatives are seen, and others are not taken for them."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import sublevel as sl
+from sublevel.robust.judge import materiality
+from sublevel.robust.judge.affine_rows import as_affine
+from sublevel.robust.judge.tape import Leaves
+
+MATRIX = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 4.0]])
+
+
+def ruler_of(constraint, objective=None):
+    """The judge of a model, x (3), y (3), z and an ordinary parameter p beside."""
+    x, y, p = cp.Variable(3), sl.Uncertain(3, name="y"), cp.Parameter(3)
+    p.value = np.array([1.0, 2.0, 3.0])
+    box = sl.sets.Box(np.zeros(3), np.ones(3))
+    cost = cp.sum(x) + y @ x if objective is None else objective(x, y)
+    limits = [constraint(x, p), x >= -1]
+    problem = sl.RobustProblem(cp.Minimize(cost), limits, {y: box})
+    return problem.prepared().ruler
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        lambda x, p: x <= 2,
+        lambda x, p: MATRIX @ x == np.ones(2),
+        lambda x, p: cp.sum(x[1:]) - 3 * x[0] / 4 <= 1,
+        lambda x, p: cp.hstack([x, -x]) >= -5,
+        lambda x, p: cp.diff(x) <= 1,
+    ],
+)
+def test_affine_rows_are_the_rows(constraint):
+    ruler = ruler_of(constraint)
+    affine = ruler.affine[0]
+    values = np.random.default_rng(0).normal(size=(5, 3))
+    leaves = Leaves(values, [np.zeros((5, 3))], np.zeros(0))
+    np.testing.assert_allclose(affine.at(values), ruler.tapes[0].rows(leaves))
+    step = np.full((5, 3), 0.5)
+    moved = Leaves(values + step * np.eye(3)[1], leaves.outcomes, leaves.ordinary)
+    change = ruler.tapes[0].rows(moved) - ruler.tapes[0].rows(leaves)
+    np.testing.assert_allclose(affine.changes(step)[:, :, 1], change, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        lambda x, p: cp.sum_squares(x) <= 2,
+        lambda x, p: cp.abs(x) <= 2,
+        lambda x, p: p @ x <= 2,
+        lambda x, p: x <= p,
+        lambda x, p: cp.max(x) <= 1,
+    ],
+)
+def test_other_rows_are_evaluated(constraint):
+    assert ruler_of(constraint).affine[0] is None
+
+
+def test_the_objective_meets_the_outcome():
+    assert ruler_of(lambda x, p: x <= 2).affine[-1] is None
+
+
+def test_large_tables_are_not_kept(monkeypatch):
+    tape = ruler_of(lambda x, p: x <= 2).tapes[0]
+    assert as_affine(tape, 3) is not None
+    monkeypatch.setattr("sublevel.robust.judge.affine_rows.MOST_NUMBERS", 8)
+    assert as_affine(tape, 3) is None
+
+
+def test_what_digits_are_worth_is_the_same_either_way(monkeypatch):
+    ruler = ruler_of(lambda x, p: cp.diff(x) <= 1)
+    rng = np.random.default_rng(1)
+    values = np.where(rng.random((20, 3)) < 0.3, 1e-9, rng.normal(size=(20, 3)))
+    outcomes, feared = rng.random((2, 20, 3))
+    leaves = Leaves(values, [outcomes], np.zeros(0))
+    fast = [
+        materiality.noise(ruler, leaves, [feared]),
+        materiality.sizes_elsewhere(ruler, leaves),
+    ]
+    vars(ruler)["affine"] = [None] * len(ruler.tapes)
+    np.testing.assert_allclose(fast[0], materiality.noise(ruler, leaves, [feared]))
+    slow = materiality.sizes_elsewhere(ruler, leaves)
+    np.testing.assert_allclose(fast[1], slow, rtol=1e-6)
