@@ -210,10 +210,14 @@ def candidates(pose, X, Y):
         "full": (model, "gaussian"),
         "full, narrow": (model, narrow),
     }
-    return {
+    policies = {
         name: pose(sl.LossSet(*shape).fit(X, Y)).compile()
         for name, shape in shapes.items()
     }
+    rationed = sl.Rationed(policies["full"], X, ALPHA)
+    sets = sl.LossSet(rationed, "gaussian").fit(X, Y)
+    policies["full, rationed"] = pose(sets).compile()
+    return policies
 
 
 def weighted(pose, X, Y, tune):

@@ -15,13 +15,11 @@ from pathlib import Path
 
 import numpy as np
 from problems import storage
-from problems.storage_model import sets_and_policy
+from problems.storage_model import grid_of, sets_and_policies
 
 import sublevel as sl
 
 KEPT = Path(__file__).parent / "data" / "storage_drift.json"
-#: Coarser than in storage.py: every week has rows to score.
-GRID = np.concatenate([np.arange(0.6, 4.0, 0.1), 4.0 * 1.12 ** np.arange(120)])
 WEEK = 7
 
 
@@ -53,26 +51,35 @@ def main(alpha=0.1, seed=0):
     train_days, calibration, test = storage.split(storage.load(), seed, shift=True)
     X_cal, Y_cal = calibration.features, calibration.prices
     X, Y = test.features, test.prices
-    _, policy = sets_and_policy(train_days)
-    policy.calibrate(X_cal, Y_cal, alpha=alpha, grid=GRID)
+    # Coarser than in storage.py: every week has rows to score.
+    grid = grid_of(alpha, ratio=1.08)
+
+    def trained(days):
+        ((_, policy),) = sets_and_policies(days, [alpha]).values()
+        return policy
+
+    policy = trained(train_days)
+    policy.calibrate(X_cal, Y_cal, alpha=alpha, grid=grid)
 
     def retrain(X_recent, Y_recent):
         """On all days but the latest 60, which calibrate."""
         X_all = np.vstack([train_days.features, X_cal, X_recent[:-60]])
         Y_all = np.vstack([train_days.prices, Y_cal, Y_recent[:-60]])
-        _, policy = sets_and_policy(storage.Days(X_all, Y_all, np.arange(len(X_all))))
-        return policy.calibrate(X_recent[-60:], Y_recent[-60:], alpha=alpha, grid=GRID)
+        days = storage.Days(X_all, Y_all, np.arange(len(X_all)))
+        return trained(days).calibrate(
+            X_recent[-60:], Y_recent[-60:], alpha=alpha, grid=grid
+        )
 
     def monitored(on_alarm, window):
         return sl.drift.MonitoredPolicy(policy, on_alarm=on_alarm, window=window)
 
     def sliding(window):
         return sl.drift.SlidingPolicy(
-            policy, X_cal, Y_cal, alpha, window=window, grid=GRID
+            policy, X_cal, Y_cal, alpha, window=window, grid=grid
         )
 
     def adaptive(gamma, window=None):
-        return sl.drift.AdaptivePolicy(policy, X_cal, Y_cal, alpha, gamma, window, GRID)
+        return sl.drift.AdaptivePolicy(policy, X_cal, Y_cal, alpha, gamma, window, grid)
 
     ways = {
         "as calibrated": lambda: None,
