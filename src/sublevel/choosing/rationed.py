@@ -5,13 +5,20 @@ protected with radius t is wrong with probability tail(t) and certifies a cost t
 rises with t, by its *stake* s a unit of radius. For a price of being wrong the best
 radius solves
 
-    density(t) = s / price,    for normal errors    t^2 = constant - 2 log s.
+    density(t) = s / price,    no radius at all where the density is nowhere so large.
 
-Around the radius z that is needed on average this is t = z (s / typical)^-power with
-power 1 / z^2. What is at stake is read off the problem itself: by how much the
-certified cost rises between no protection and radius z. It is a function of the context
-alone, so that sets scaled by it are as fair as any others: what is calibrated is one
-number.
+Errors with an exponential tail have t = constant - width log s, normal ones
+t^2 = constant - 2 log s. Both are, to first order around the radius z that is needed on
+average,
+
+    t = z (1 - power log(s / typical)),    power 1 / z^2 for normal errors,
+
+and 0 where that is negative: there protection costs more than it is worth. The typical
+stake is such that normal errors would break the promise with probability alpha on
+average over the training contexts. What is at stake is read off the problem itself: by
+how much the certified cost rises between no protection and radius z. It is a function
+of the context alone, so that sets scaled by it are as fair as any others: what is
+calibrated is one number.
 """
 
 from __future__ import annotations
@@ -19,7 +26,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from ..checks import Array, briefly, is_number, require_level
 from ..errors import InvalidParameter
@@ -30,6 +38,9 @@ from ..robust.policy import Policy
 _OWNER = "Rationed"
 #: Stakes below this, in units of the typical one, are solver noise.
 LEAST = 1e-4
+#: The radius that is left where none is worth its cost, in units of the typical one: a
+#: spread must be positive.
+LEAST_SHARE = 1e-3
 #: The radius at which a stake is read off, where alpha asks for next to none.
 LEAST_RADIUS = 0.5
 
@@ -38,17 +49,20 @@ class Rationed:
     """A model whose predicted spread is smaller where protection is dear.
 
     Give it to a LossSet with `loss="gaussian"` in place of the model of `policy`:
-    spreads, or factors of covariances, are multiplied by (stake / typical)^-power. The
-    promise on average over contexts is kept as with any model; where a decision has
-    much at stake it is broken more often, and where it has little less often. Every
-    prediction takes two more decisions.
+    spreads, or factors of covariances, are multiplied by
+    1 - power log(stake / typical), or by .001 where that is less. The promise on
+    average over contexts is kept as with any model. Where a decision has much at stake
+    it is broken more often, and where it has little less often: contexts at .001 are
+    all but unprotected. Use `Mondrian` where each group needs a promise of its own.
+    Every prediction takes two more decisions.
 
     Parameters
     ----------
     policy : Policy with one LossSet, whose loss is `gaussian`
         Decides with the model as it is. Its own calibration plays no part.
     X : covariates, of the training data
-        Their stakes tell what is typical. Outcomes are not needed.
+        Their stakes tell what is typical. Outcomes are not needed. Rows that calibrate
+        must not be among them.
     alpha : float in (0, 1), default 0.1
         The violation level that is wanted: at small ones stakes matter less.
     power : float, at least 0, optional
@@ -59,7 +73,9 @@ class Rationed:
     ----------
     power : as given, or as alpha says
     radius : float, at which stakes are read off
-    typical : float, the geometric mean of the stakes at X
+    typical : float, the stake that is protected as much as by the model as it is
+        Normal errors at X are then beyond their radii with probability alpha on
+        average.
 
     Examples
     --------
@@ -93,7 +109,7 @@ class Rationed:
         power: float | None = None,
     ) -> None:
         require_level(_OWNER, alpha=alpha)
-        quantile = max(float(ndtri(1 - alpha)), LEAST_RADIUS)
+        quantile = max(float(norm.isf(alpha)), LEAST_RADIUS)
         if power is None:
             power = min(1.0, quantile**-2)
         if not (is_number(power) and 0 <= power < np.inf):
@@ -104,7 +120,7 @@ class Rationed:
         self.policy, self.power, self.radius = policy, float(power), quantile
         self._source = _gaussian_source(policy)
         stakes = self._rises(self._predict(X))
-        rising = stakes[stakes > 0]
+        rising = stakes[np.isfinite(stakes) & (stakes > 0)]
         if not rising.size:
             raise InvalidParameter(
                 f"{_OWNER}(policy, X) must have contexts at which protection costs "
@@ -112,12 +128,13 @@ class Rationed:
                 f"at radius {quantile:.3g}, or all cost what they cost without "
                 "protection. Look at policy.at(0).decide(X)."
             )
-        self.typical = float(np.exp(np.mean(np.log(rising))))
+        self.typical = _typical(rising, self.power, quantile)
 
     def __call__(self, X: Table) -> Prediction:
         """The prediction at every row of X, its spread rationed."""
         prediction = self._predict(X)
-        ratio = (self._stakes(prediction) / self.typical) ** -self.power
+        logs = np.log(self._stakes(prediction) / self.typical)
+        ratio = np.maximum(_shares(logs, self.power), LEAST_SHARE)
         scale, factor = ratio[:, None] * prediction.scale, prediction.factor
         if factor is not None:
             factor = ratio[:, None, None] * factor
@@ -151,6 +168,30 @@ class Rationed:
         (part,) = self._source.predict_set(X, budget=1.0).parts
         prediction: Prediction = part.prediction
         return prediction
+
+
+def _shares(logs: Array, power: float) -> Array:
+    """Radii in units of the typical one, by logarithms of stakes in units of theirs."""
+    return np.maximum(1 - power * logs, 0.0)
+
+
+def _typical(stakes: Array, power: float, radius: float) -> float:
+    """The stake of the full radius, by the share of normal errors that are beyond.
+
+    A few contexts with very much at stake, or next to nothing, then do not decide for
+    the others, and never are so many left unprotected that the promise is out of reach.
+    """
+    logs = np.log(np.maximum(stakes, LEAST * np.median(stakes)))
+    if power == 0:
+        return float(np.exp(logs.mean()))
+
+    def excess(log_typical: float) -> float:
+        beyond = norm.sf(radius * _shares(logs - log_typical, power))
+        return float(beyond.mean() - norm.sf(radius))
+
+    # All contexts without protection, or all with the full radius at least.
+    unprotected = float(logs.min()) - 1 / power
+    return float(np.exp(brentq(excess, unprotected, float(logs.max()))))
 
 
 def _gaussian_source(policy: object) -> Any:

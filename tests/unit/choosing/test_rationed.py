@@ -46,22 +46,79 @@ def price_policy(model, sense=1.0):
     return sl.RobustProblem(goal, limits, {price: sets}).compile()
 
 
+def shares_of(stakes, power, alpha=0.1):
+    """Radii in units of the typical one, and the typical stake, by bisection."""
+    z = norm.ppf(1 - alpha)
+    low, high = np.log(stakes).min() - 10 / power, np.log(stakes).max() + 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        shares = np.clip(1 - power * (np.log(stakes) - middle), 0.0, None)
+        if np.mean(1 - norm.cdf(z * shares)) > alpha:
+            low = middle
+        else:
+            high = middle
+    return np.maximum(shares, 1e-3), np.exp(middle)
+
+
 def contexts(n, seed, width=1):
     return np.random.default_rng(seed).normal(size=(n, width))
 
 
-@pytest.mark.parametrize("power", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("power", [0.4, 1.0, 2.0])
 def test_one_need_has_its_spread_at_stake(power):
     X = contexts(20, 0)
     rationed = sl.Rationed(stock_policy(noisy), X, power=power)
     spread = np.exp(X[:, 0])
     np.testing.assert_allclose(rationed.stakes(X), spread, rtol=1e-6)
+    shares, typical = shares_of(spread, power)
+    assert rationed.typical == pytest.approx(typical, rel=1e-6)
+    prediction = rationed(X)
+    np.testing.assert_allclose(
+        prediction.scale[:, 0], spread * shares, rtol=1e-5, atol=1e-6
+    )
+    # Some have no protection worth its cost, if stakes matter much.
+    assert (shares.min() == 1e-3) == (power > 0.4)
+    np.testing.assert_array_equal(prediction.location, 5.0)
+    assert prediction.factor is None
+
+
+def test_without_a_power_the_model_stays_as_it_is():
+    X = contexts(20, 0)
+    rationed = sl.Rationed(stock_policy(noisy), X, power=0.0)
     assert rationed.typical == pytest.approx(np.exp(np.mean(X)), rel=1e-6)
-    said = rationed(X)
-    expected = spread * (spread / rationed.typical) ** -power
-    np.testing.assert_allclose(said.scale[:, 0], expected, rtol=1e-6)
-    np.testing.assert_array_equal(said.location, 5.0)
-    assert said.factor is None
+    np.testing.assert_allclose(rationed(X).scale, np.exp(X), rtol=1e-12)
+
+
+def test_a_prediction_depends_on_its_own_context_only():
+    X = contexts(12, 10, DIM)
+    rationed = sl.Rationed(price_policy(turned), X)
+    together = rationed(X).factor
+    for rows in ([3], [7, 2], [11, 3, 0]):
+        np.testing.assert_allclose(rationed(X[rows]).factor, together[rows], rtol=1e-6)
+
+
+@pytest.mark.parametrize("spread_of_log", [0.3, 1.0, 3.0])
+def test_however_stakes_differ_normal_errors_are_within_reach(spread_of_log):
+    def model(X):
+        return np.full((len(X), 1), 5.0), np.exp(spread_of_log * np.asarray(X))
+
+    rows = 500
+    X = np.random.default_rng(11).normal(size=(rows, 1))
+    rationed = sl.Rationed(stock_policy(model), X, alpha=0.1)
+    every = norm.ppf((np.arange(1000) + 0.5) / 1000)[:, None]
+
+    def beyond(radius):
+        shares = rationed(every).scale / np.exp(spread_of_log * every)
+        return norm.sf(radius * shares)
+
+    z = norm.ppf(0.9)
+    # What the typical stake comes to is the mean over the training contexts.
+    error = beyond(z).std() / np.sqrt(rows)
+    assert beyond(z).mean() == pytest.approx(0.1, abs=3 * error)
+    # A twin whose typical stake is the geometric mean leaves too many unprotected.
+    rationed.typical = 1.0
+    assert beyond(z).mean() > 0.1 + 3 * error
+    assert (beyond(10 * z).mean() > 0.1) == (spread_of_log == 3.0)
 
 
 @pytest.mark.parametrize("sense", [1.0, -1.0])
@@ -79,8 +136,7 @@ def test_stakes_are_those_of_the_problem_written_out(sense):
     slopes = [(cost(row, z) - cost(row, 0.0)) / z for row in range(len(X))]
     rationed = sl.Rationed(price_policy(turned, sense), X, alpha=0.1, power=0.5)
     np.testing.assert_allclose(rationed.stakes(X), slopes, rtol=1e-5)
-    typical = np.exp(np.mean(np.log(slopes)))
-    ratio = (np.array(slopes) / typical) ** -0.5
+    ratio, _ = shares_of(np.array(slopes), 0.5)
     np.testing.assert_allclose(
         rationed(X).factor, ratio[:, None, None] * factor, rtol=1e-5, atol=1e-12
     )
@@ -93,7 +149,7 @@ def test_the_power_is_that_of_normal_errors():
         assert sl.Rationed(policy, X, alpha).power == pytest.approx(z**-2)
         # The slope of log t, for t^2 = c - 2 log s, at t = z.
         t = [np.sqrt(z**2 - 2 * log_s) for log_s in (-1e-6, 1e-6)]
-        assert np.log(t[0] / t[1]) / 2e-6 == pytest.approx(z**-2, rel=1e-4)
+        assert (t[0] - t[1]) / 2e-6 / z == pytest.approx(z**-2, rel=1e-4)
     assert sl.Rationed(policy, X, 0.2).power == 1.0
     assert sl.Rationed(policy, X, 0.6).radius == 0.5
 
@@ -101,7 +157,8 @@ def test_the_power_is_that_of_normal_errors():
 def test_a_context_without_a_decision_has_the_typical_stake():
     X = np.array([[-1.0], [0.0], [3.0]])
     rationed = sl.Rationed(stock_policy(noisy, cap=10.0), X, power=1.0)
-    assert rationed.typical == pytest.approx(np.exp(-0.5), rel=1e-6)
+    _, typical = shares_of(np.exp([-1.0, 0.0]), 1.0)
+    assert rationed.typical == pytest.approx(typical, rel=1e-6)
     assert rationed.stakes(X)[2] == pytest.approx(rationed.typical)
     assert rationed(X).scale[2, 0] == pytest.approx(np.exp(3.0))
 
@@ -112,7 +169,7 @@ def test_a_context_with_nothing_at_stake_stays_finite():
 
     rationed = sl.Rationed(stock_policy(either), np.ones((3, 1)), power=0.5)
     (scale,) = rationed(-np.ones((1, 1))).scale[:, 0]
-    assert scale == pytest.approx(1e-9 * 1e-4**-0.5, rel=1e-3)
+    assert scale == pytest.approx(1e-9 * (1 - 0.5 * np.log(1e-4)), rel=1e-6)
 
 
 def test_saved_policies_decide_alike(tmp_path):
@@ -122,12 +179,12 @@ def test_saved_policies_decide_alike(tmp_path):
     Y = mean + np.einsum("nij,nj->ni", factor, rng.normal(size=mean.shape))
     rationed = sl.Rationed(price_policy(turned), X[:20], alpha=0.2)
     policy = price_policy(rationed).calibrate(X[20:], Y[20:], alpha=0.2)
-    told = policy.decide(fresh)
-    assert told.certificate.alpha == 0.2
+    decided = policy.decide(fresh)
+    assert decided.certificate.alpha == 0.2
     policy.save(tmp_path / "policy.npz")
     for models, given in (({"price": rationed}, fresh), (None, rationed(fresh))):
         loaded = sl.load_policy(tmp_path / "policy.npz", models).decide(given)
-        np.testing.assert_allclose(loaded.objective, told.objective, rtol=1e-6)
+        np.testing.assert_allclose(loaded.objective, decided.objective, rtol=1e-6)
 
 
 def test_another_power_voids_the_certificate():
