@@ -100,7 +100,7 @@ def choose(
     >>> choice = sl.choose(shapes, X[40:100], Y[40:100], alpha=0.2)
     >>> choice.best
     'mahalanobis'
-    >>> best = choice.policy.calibrate(X[100:], Y[100:], alpha=0.2)
+    >>> best = choice.policy.calibrate(X[100:], Y[100:], 0.2, grid=choice.grid())
     """
     _check(policies, by, folds, X)
     require_level(_OWNER, alpha=alpha)
@@ -130,7 +130,8 @@ def choose(
         winner = copy.copy(winner).calibrate(X, Y, alpha, guarantee=guarantee)
     elif isinstance(winner, RemembersChoice):
         winner = winner.chosen_on(X, Y)
-    return Choice(best, winner, evaluations, columns, alpha, by, sense, delta)
+    expected = {name: each.expected for name, each in crossings.items()}
+    return Choice(best, winner, evaluations, columns, alpha, by, sense, delta, expected)
 
 
 def sense_of(policies: Mapping[str, Any]) -> float:
