@@ -70,8 +70,9 @@ class Choice:
 
         Returns
         -------
-        array of shape (k,), ascending; or None, the default grid, where candidates have
-        several LossSets or a promise that is no order statistic
+        array of shape (k,), ascending, or None
+            None is the default grid: where the candidate has several LossSets, or the
+            promise is no order statistic.
         """
         if self.delta is not None:
             raise InvalidParameter(

@@ -86,8 +86,7 @@ def choose(
 
     Examples
     --------
-    >>> import sublevel as sl
-    >>> import numpy as np
+    >>> import cvxpy as cp, numpy as np, sublevel as sl
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(160, 2))
     >>> Y = X + rng.normal(size=(160, 1)) + 0.1 * rng.normal(size=(160, 2))
