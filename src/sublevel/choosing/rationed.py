@@ -46,7 +46,7 @@ LEAST_RADIUS = 0.5
 
 
 class Rationed:
-    """A model whose predicted spread is smaller where protection is dear.
+    """A model whose predicted spread is smaller where protection is expensive.
 
     Give it to a LossSet with `loss="gaussian"` in place of the model of `policy`:
     spreads, or factors of covariances, are multiplied by

@@ -1,4 +1,4 @@
-"""sl.Rationed: less protection where it is dear."""
+"""sl.Rationed: less protection where it is expensive."""
 
 import warnings
 
