@@ -6,7 +6,8 @@
 
 Moments are estimated, from 600 rows. Every shape is calibrated by decisions to the same
 violation level on 400 rows and looked at on 400 others; `sl.choose` and
-`sl.choose_weights` choose on 400 and on 800 rows of their own. Results are kept in
+`sl.choose_weights` choose on 400 and on 800 rows of their own. Levels are fine where
+the rows of the choice expect them (`Choice.grid`). Results are kept in
 data/shapes_results.json.
 
 Two oracles know the law. "At risk" protects each context at its own value at risk;
@@ -210,10 +211,14 @@ def candidates(pose, X, Y):
         "full": (model, "gaussian"),
         "full, narrow": (model, narrow),
     }
-    return {
+    policies = {
         name: pose(sl.LossSet(*shape).fit(X, Y)).compile()
         for name, shape in shapes.items()
     }
+    rationed = sl.Rationed(policies["full"], X, ALPHA)
+    sets = sl.LossSet(rationed, "gaussian").fit(X, Y)
+    policies["full, rationed"] = pose(sets).compile()
+    return policies
 
 
 def weighted(pose, X, Y, tune):
@@ -242,7 +247,7 @@ def run(name, seed):
     choice = sl.choose(policies, *tune, ALPHA)
     seen = {}
     for shape, policy in policies.items():
-        policy.calibrate(*fresh, ALPHA)
+        policy.calibrate(*fresh, ALPHA, grid=choice.grid(shape))
         seen[shape] = policy.evaluate(*test)
     return choice, seen, oracle(test[0])
 

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import sublevel as sl
+from sublevel import choosing
 from sublevel.evaluation import Comparison
 from sublevel.models import nets
 
@@ -22,6 +23,7 @@ PAGES = {
     "sets": ("Sets", sl.sets),
     "loss_set": ("Estimator", [sl.LossSet, sl.SharedModel, sl.ModelBlocks]),
     "robust": ("Robust problems", sl.robust),
+    "choosing": ("Choosing a shape", choosing),
     "rules": ("Rules of any kind", sl.rules),
     "evaluation": ("Evaluation", [sl.evaluate, Comparison]),
     "drift": (

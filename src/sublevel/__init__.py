@@ -18,6 +18,7 @@ __all__ = [
     "ModelBlocks",
     "Prediction",
     "QuantilePair",
+    "Rationed",
     "RobustProblem",
     "SharedModel",
     "Uncertain",
@@ -56,6 +57,7 @@ _HOMES = {
     "ModelBlocks": "predictions",
     "Prediction": "predictions",
     "QuantilePair": "predictions",
+    "Rationed": "choosing",
     "RobustProblem": "robust",
     "SharedModel": "predictions",
     "Uncertain": "robust",
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
         theory,
     )
     from .choosing.choose import choose
+    from .choosing.rationed import Rationed
     from .choosing.weights import choose_weights
     from .diagnosis import diagnose
     from .evaluation import evaluate

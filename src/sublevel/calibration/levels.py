@@ -206,6 +206,31 @@ def refine(levels: Levels, scores: Array | None, alpha: float) -> Levels:
     return Refined(levels, tuple(np.unique(np.quantile(finite, shares)).tolist()))
 
 
+def levels_around(low: float, high: float, steps: int) -> Array:
+    """Levels to search where an answer is expected, by data that are not calibrated on.
+
+    Even steps in between. Outside steps grow with the distance, up to a million times
+    the width; where all that is expected is positive, so are the levels.
+
+    Examples
+    --------
+    >>> levels = levels_around(1.0, 2.0, steps=10)
+    >>> levels[(levels > 1.45) & (levels < 1.75)].round(3).tolist()
+    [1.5, 1.6, 1.7]
+    >>> bool(levels.min() > 0), bool(levels.max() > 1e6)
+    (True, True)
+    """
+    # Folds that agree tell no width: then it is that of a step of the default grid.
+    width = max(high - low, (RATIO - 1) * abs(high), np.finfo(float).tiny)
+    middle, step = (low + high) / 2, log(RATIO)
+    outwards = np.sinh(
+        np.arange(ceil(asinh(0.5) / step), ceil(asinh(1e6) / step) + 1) * step
+    )
+    between = np.linspace(-0.5, 0.5, steps + 1)
+    levels = middle + width * np.concatenate([-outwards[::-1], between, outwards])
+    return np.asarray(np.unique(levels[levels > 0] if low > 0 else levels))
+
+
 def _least_from(value: float, start: int, level: Callable[[int], float]) -> float:
     """The least level that is no less than a value; the start may be a little off."""
     at = start

@@ -2,6 +2,7 @@
 
 from .choice import Choice
 from .choose import choose
+from .rationed import Rationed
 from .weights import WeightChoice, choose_weights
 
-__all__ = ["Choice", "WeightChoice", "choose", "choose_weights"]
+__all__ = ["Choice", "Rationed", "WeightChoice", "choose", "choose_weights"]

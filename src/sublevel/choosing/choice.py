@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import Array
+from ..calibration.levels import levels_around
+from ..checks import Array, is_whole
+from ..errors import InvalidParameter
 from ..evaluation import Evaluation
 from ..intervals import t_interval
 from ..tables import html_table
@@ -39,6 +41,9 @@ class Choice:
     sense : 1.0 where costs are minimised, -1.0 where rewards are maximised
     delta : float or None
         Where all candidates were certified together, the confidence deficit they share.
+    expected : dict from names to pairs of budgets, or to None
+        Between which the level of other rows is expected: those of folds at violation
+        levels near alpha.
     """
 
     best: str
@@ -49,6 +54,44 @@ class Choice:
     by: str
     sense: float
     delta: float | None = None
+    expected: dict[str, tuple[float, float] | None] = field(default_factory=dict)
+
+    def grid(self, name: str | None = None, steps: int = 60) -> Array | None:
+        """Budgets for `Policy.calibrate(grid=...)`: fine where the answer is expected.
+
+        A level is rounded up to one of a grid, of 5 % steps by default. The rows of the
+        choice tell where steps should be smaller, which is fair: they are not those of
+        the calibration. It looks at more levels, and takes longer.
+
+        Parameters
+        ----------
+        name : of a candidate; the best one by default
+        steps : int, at least 1: how many where the answer is expected
+
+        Returns
+        -------
+        array of shape (k,), ascending, or None
+            None is the default grid: where the candidate has several LossSets, or the
+            promise is no order statistic.
+        """
+        if self.delta is not None:
+            raise InvalidParameter(
+                "Choice.grid() must be for other rows than those of the choice, got a "
+                f"choice with delta={self.delta:g}, whose policy is calibrated already."
+            )
+        if not is_whole(steps, 1):
+            raise InvalidParameter(
+                "Choice.grid(steps=...) must be a whole number of at least 1, got "
+                f"{steps!r}."
+            )
+        name = self.best if name is None else name
+        if name not in self.evaluations:
+            raise InvalidParameter(
+                f"Choice.grid(name=...) must be one of {sorted(self.evaluations)}, got "
+                f"{name!r}."
+            )
+        pair = self.expected.get(name)
+        return None if pair is None else levels_around(*pair, steps)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row a candidate, the best first.

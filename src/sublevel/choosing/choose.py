@@ -86,8 +86,7 @@ def choose(
 
     Examples
     --------
-    >>> import sublevel as sl
-    >>> import numpy as np
+    >>> import cvxpy as cp, numpy as np, sublevel as sl
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(160, 2))
     >>> Y = X + rng.normal(size=(160, 1)) + 0.1 * rng.normal(size=(160, 2))
@@ -100,7 +99,7 @@ def choose(
     >>> choice = sl.choose(shapes, X[40:100], Y[40:100], alpha=0.2)
     >>> choice.best
     'mahalanobis'
-    >>> best = choice.policy.calibrate(X[100:], Y[100:], alpha=0.2)
+    >>> best = choice.policy.calibrate(X[100:], Y[100:], 0.2, grid=choice.grid())
     """
     _check(policies, by, folds, X)
     require_level(_OWNER, alpha=alpha)
@@ -130,7 +129,8 @@ def choose(
         winner = copy.copy(winner).calibrate(X, Y, alpha, guarantee=guarantee)
     elif isinstance(winner, RemembersChoice):
         winner = winner.chosen_on(X, Y)
-    return Choice(best, winner, evaluations, columns, alpha, by, sense, delta)
+    expected = {name: each.expected for name, each in crossings.items()}
+    return Choice(best, winner, evaluations, columns, alpha, by, sense, delta, expected)
 
 
 def sense_of(policies: Mapping[str, Any]) -> float:

@@ -27,6 +27,9 @@ from .choice import costs_of
 
 #: Violation levels that costs are compared at, in units of alpha.
 AROUND = (0.4, 0.7, 1.0, 1.3, 1.6)
+#: Those between which the level of other rows is expected: of a few hundred rows it is
+#: that of a violation within .15 alpha or so.
+NEAR = (0.7, 1.0, 1.3)
 _COLUMNS = ("status", "decided", "violated", "certified", "realised", "regret")
 
 
@@ -46,10 +49,13 @@ class Crossed:
     at_alpha : Evaluation, at the level that is asked for
     around : dict from shares of alpha to Evaluation values, the share 1 among them
         Fewer than `AROUND` where rows are too few for a level, or no search is shared.
+    expected : between which budgets folds had their levels near alpha; None where no
+        search is shared
     """
 
     at_alpha: Evaluation
     around: dict[float, Evaluation]
+    expected: tuple[float, float] | None = None
 
 
 def compared(
@@ -83,15 +89,18 @@ def crossed(
     parts = list(KFold(folds, shuffle=True, random_state=0).split(np.empty(size)))
     shared = _shared(policy, X, Y, alpha, guarantee, n_jobs)
     around: dict[float, Evaluation] = {}
+    near: list[Array] = []
     if shared is not None:
         for share in AROUND:
             budgets = shared.budgets(parts, share * alpha, size)
             if budgets is not None:
                 around[share] = shared.evaluated(X, Y, budgets, n_jobs)
+                near += [budgets] if share in NEAR else []
     if 1.0 not in around:
         own = _alone(policy, X, Y, alpha, guarantee, parts, n_jobs)
-        around = {1.0: own}
-    return Crossed(around[1.0], around)
+        return Crossed(own, {1.0: own})
+    expected = float(np.min(near)), float(np.max(near))
+    return Crossed(around[1.0], around, expected)
 
 
 def _alone(

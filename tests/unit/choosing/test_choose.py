@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
@@ -69,6 +70,51 @@ def test_the_winner_comes_uncalibrated_and_refuses_the_rows_it_was_chosen_by(cho
     promised = choice.policy.calibrate(*fresh, alpha=0.2).certificate_
     assert promised.alpha == 0.2
     assert promised.confidence is None
+
+
+def test_levels_are_fine_where_the_rows_of_the_choice_expect_them(choice):
+    grid = choice.grid("squared")
+    low, high = choice.expected["squared"]
+    X, Y = draw(80, 0)
+    # The level of four fifths of these rows is in between, as those of the folds are.
+    own = shapes()["squared"].calibrate(X[:64], Y[:64], alpha=0.2).budget_
+    assert low <= own <= high
+    inside = grid[(grid >= low) & (grid <= high)]
+    assert len(inside) >= 61
+    np.testing.assert_allclose(np.diff(inside).max(), (high - low) / 60)
+    assert (np.diff(grid) > 0).all()
+    assert grid[0] > 0
+    losses = shapes()["squared"].problem.keys[0].predicted.scores(*draw(60, 1))
+    assert grid[-1] > 1e3 * losses.max()
+    np.testing.assert_array_equal(choice.grid(), choice.grid("mahalanobis"))
+
+
+def test_a_level_is_rounded_up_by_no_more_than_a_fine_step(choice):
+    fresh, (low, high) = draw(100, 1), choice.expected["mahalanobis"]
+    fine = choice.policy.calibrate(*fresh, 0.2, grid=choice.grid()).budget_
+    coarse = choice.policy.calibrate(*fresh, 0.2).budget_
+    # Twenty times finer, from above the answer to below it.
+    near = np.linspace(0.9 * low, 1.1 * high, 1500)
+    exact = choice.policy.calibrate(*fresh, 0.2, grid=[*near, 1e6]).budget_
+    assert low < exact < high
+    assert exact - np.diff(near)[0] <= fine <= exact + (high - low) / 60
+    assert coarse > fine
+
+
+def test_a_grid_for_the_rows_of_the_choice_is_refused(choice):
+    with pytest.raises(InvalidParameter, match="other rows"):
+        replace(choice, delta=0.2).grid()
+    with pytest.raises(InvalidParameter, match=r"one of .*'squared'.*got 'ball'"):
+        choice.grid("ball")
+    with pytest.raises(InvalidParameter, match="steps"):
+        choice.grid(steps=0)
+
+
+def test_without_a_shared_search_the_grid_is_the_default():
+    groups = sl.guarantees.Mondrian(lambda X: np.zeros(len(X), dtype=int))
+    few = {"squared": policy_of("squared")}
+    mondrian = sl.choose(few, *draw(40, 3), alpha=0.3, guarantee=groups)
+    assert mondrian.grid() is None
 
 
 def test_a_choice_on_the_calibration_rows_is_paid_for_with_confidence():
