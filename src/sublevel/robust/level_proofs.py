@@ -58,7 +58,12 @@ class LevelProofs:
         loss, prediction = self.sets.loss, self.sets.prediction
         self._floor = np.broadcast_to(loss.floor(prediction), (n,))
         self._whitened = self._residual(np.arange(n), self.outcomes)
-        self._still = StillBest(self.prepared, self.sets.points, self.outcomes)
+        self._still = StillBest(
+            self.prepared,
+            self.sets.points,
+            self.outcomes,
+            np.linalg.norm(self._whitened, axis=1),
+        )
 
     def learn(self, levels: Array, rows: Rows, arrays: DecisionArrays) -> None:
         """Decisions at levels (k,) of points (k,), as they were computed."""
