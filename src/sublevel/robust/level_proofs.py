@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
@@ -183,5 +184,13 @@ def is_affine_cost(model: RobustModel) -> bool:
     part = model.robust[0]
     if model.is_mixed_integer or model.ends or part.held or part.equalities:
         return False
+    if len(part.rows) != 1 or any(_has(c, model.goal) for c in part.certain):
+        # A maximum of pieces, some of them certain, has a row of its own for the goal.
+        return False
+    row = part.rows[0]
     # What is lifted, a function of the outcome, is a key of its own.
-    return len(part.rows) == 1 and set(part.rows[0].slopes) == set(model.keys)
+    return _has(row.constant, model.goal) and set(row.slopes) == set(model.keys)
+
+
+def _has(part: cp.Constraint | cp.Expression, variable: cp.Variable) -> bool:
+    return any(each.id == variable.id for each in part.variables())

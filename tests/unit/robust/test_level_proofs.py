@@ -62,6 +62,14 @@ def two_stage():
     return sl.RobustProblem(cp.Minimize(total), rows, {demand: sl.LossSet(forecast)})
 
 
+def pieces():
+    """The larger of an uncertain cost and a certain one: not affine in the outcome."""
+    y, x = sl.Uncertain(HOURS, name="y"), cp.Variable(HOURS, nonneg=True)
+    cost = cp.maximum(y @ x, cp.sum(x) - 1) + 0.1 * cp.sum_squares(x)
+    limits = [x <= 1, cp.sum(x) >= 1]
+    return sl.RobustProblem(cp.Minimize(cost), limits, {y: sl.LossSet(forecast)})
+
+
 def forecast(X):
     return np.asarray(X)[:, :HOURS]
 
@@ -103,6 +111,7 @@ PROBLEMS = {
     "portfolio": (portfolio, True),
     "covering": (covering, False),
     "two_stage": (two_stage, False),
+    "pieces": (pieces, False),
 }
 
 
@@ -174,6 +183,14 @@ def test_a_wrong_proof_is_seen(monkeypatch):
 
     monkeypatch.setattr(level_proofs, "are_kept", broken)
     wrong, _ = wrong_claims(battery(), *draw(2), monkeypatch)
+    assert wrong > 0
+
+
+def test_proofs_for_affine_costs_are_wrong_of_others(monkeypatch):
+    """Why a maximum of pieces is not proved."""
+    monkeypatch.setattr(level_proofs, "is_affine_cost", lambda model: True)
+    X, Y = draw(2)
+    wrong, _ = wrong_claims(pieces(), X - 3, Y - 3, monkeypatch)
     assert wrong > 0
 
 
