@@ -18,8 +18,8 @@ from .tape import Leaves, Step, Tape
 ADDING = ("add", "negate", "left", "linear", "gather", "sum")
 #: Tables of more numbers than this are not worth keeping.
 MOST_NUMBERS = 1_000_000
-#: How far entries are moved to read slopes: a power of two, which costs no digit, and so
-#: large that a constant beside a slope takes none of its digits.
+#: How far entries are moved to read slopes: a power of two, which costs no digit, and
+#: so large that a constant beside a slope takes none of its digits.
 FAR = 2.0**100
 
 
