@@ -13,8 +13,9 @@ solver has the most trouble with just these: an objective of next to no size.
 
 A solver may give another one. It costs at most d + 3 e at r, and at least d at r0, so
 (r - r0) |p| <= 3 e, and at the outcome q it misses its word by no more than
-(|q| - r) 3 e / (r - r0). That must be less than the judge forgives: beside a large cost
-that is certain, e is large, and what is at stake is not next to nothing.
+(|q| - r) 3 e / (r - r0), e the most that was left open at such a level: solvers do not
+always come as near. That must be less than the judge forgives: beside a large cost that
+is certain, e is large, and what is at stake is not next to nothing.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class StillBest:
         n, m = outcomes.shape
         self._radius = np.full(n, np.inf)
         self._middle, self._length, self._open = np.zeros((3, n))
+        #: The most that was left open at a point with so little at stake.
+        self._widest = np.zeros(n)
         self._feared = np.zeros((n, m))
         self._values: dict[int, Array] = {}
 
@@ -60,6 +63,7 @@ class StillBest:
         """Decisions of points (k,), as they were computed."""
         with np.errstate(invalid="ignore"):
             little = (cuts.radius > 0) & (cuts.reach >= 0) & (cuts.reach <= cuts.gap)
+        np.maximum.at(self._widest, rows[little], cuts.gap[little])
         # Of several levels of a point the lowest is written last.
         order = np.flatnonzero(little)[np.argsort(-cuts.radius[little])]
         cuts = cuts.at(order)
@@ -111,5 +115,5 @@ class StillBest:
         forgiven = noise(ruler, leaves, feared, zeros=False)[:, -1]
         outside = np.maximum(self._distance[rows] - radius, 0.0)
         further = radius - self._radius[rows]
-        others = outside * 3 * self._open[rows] / further
+        others = outside * 3 * self._widest[rows] / further
         return np.asarray((miss <= 0) & (others <= forgiven))
