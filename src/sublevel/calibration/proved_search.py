@@ -92,7 +92,8 @@ class ProvedSearch:
             done = settled
             asked = self._choose()
             if not asked[0].size:
-                if self._stride(1):
+                # Levels that were opened to choose from may be settled by themselves.
+                if len(self._levels) > done or self._stride(1):
                     continue
                 return envelope
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import cvxpy as cp
 import numpy as np
 
 from ..checks import Array
@@ -58,7 +59,12 @@ class LevelProofs:
         loss, prediction = self.sets.loss, self.sets.prediction
         self._floor = np.broadcast_to(loss.floor(prediction), (n,))
         self._whitened = self._residual(np.arange(n), self.outcomes)
-        self._still = StillBest(self.prepared, self.sets.points, self.outcomes)
+        self._still = StillBest(
+            self.prepared,
+            self.sets.points,
+            self.outcomes,
+            np.linalg.norm(self._whitened, axis=1),
+        )
 
     def learn(self, levels: Array, rows: Rows, arrays: DecisionArrays) -> None:
         """Decisions at levels (k,) of points (k,), as they were computed."""
@@ -178,5 +184,13 @@ def is_affine_cost(model: RobustModel) -> bool:
     part = model.robust[0]
     if model.is_mixed_integer or model.ends or part.held or part.equalities:
         return False
+    if len(part.rows) != 1 or any(_has(c, model.goal) for c in part.certain):
+        # A maximum of pieces, some of them certain, has a row of its own for the goal.
+        return False
+    row = part.rows[0]
     # What is lifted, a function of the outcome, is a key of its own.
-    return len(part.rows) == 1 and set(part.rows[0].slopes) == set(model.keys)
+    return _has(row.constant, model.goal) and set(row.slopes) == set(model.keys)
+
+
+def _has(part: cp.Constraint | cp.Expression, variable: cp.Variable) -> bool:
+    return any(each.id == variable.id for each in part.variables())

@@ -10,6 +10,12 @@ there: larger sets have no better decisions. If
 then x is as good as optimal at r, as it is at r0. So it is a decision that a solver may
 give there, and whether it keeps its word at r the judge says, without a solve. A
 solver has the most trouble with just these: an objective of next to no size.
+
+A solver may give another one. It costs at most d + 3 e at r, and at least d at r0, so
+(r - r0) |p| <= 3 e, and at the outcome q it misses its word by no more than
+(|q| - r) 3 e / (r - r0), e the most that was left open at such a level: solvers do not
+always come as near. That must be less than the judge forgives: beside a large cost that
+is certain, e is large, and what is at stake is not next to nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +27,8 @@ import numpy as np
 
 from ..checks import Array
 from .decisions import DecisionArrays
+from .judge.materiality import noise
+from .judge.tape import Leaves
 from .saddle_cuts import Cuts, Flags, Rows
 
 if TYPE_CHECKING:
@@ -35,13 +43,19 @@ class StillBest:
     prepared : the model and its judge
     centres : where sets are centred, shape (N, m)
     outcomes : what came, shape (N, m)
+    distance : their whitened lengths |q|, shape (N,)
     """
 
-    def __init__(self, prepared: Prepared, centres: Array, outcomes: Array) -> None:
+    def __init__(
+        self, prepared: Prepared, centres: Array, outcomes: Array, distance: Array
+    ) -> None:
         self._prepared, self._centres, self._outcomes = prepared, centres, outcomes
+        self._distance = distance
         n, m = outcomes.shape
         self._radius = np.full(n, np.inf)
         self._middle, self._length, self._open = np.zeros((3, n))
+        #: The most that was left open at a point with so little at stake.
+        self._widest = np.zeros(n)
         self._feared = np.zeros((n, m))
         self._values: dict[int, Array] = {}
 
@@ -49,6 +63,7 @@ class StillBest:
         """Decisions of points (k,), as they were computed."""
         with np.errstate(invalid="ignore"):
             little = (cuts.radius > 0) & (cuts.reach >= 0) & (cuts.reach <= cuts.gap)
+        np.maximum.at(self._widest, rows[little], cuts.gap[little])
         # Of several levels of a point the lowest is written last.
         order = np.flatnonzero(little)[np.argsort(-cuts.radius[little])]
         cuts = cuts.at(order)
@@ -69,11 +84,14 @@ class StillBest:
             same = further * self._length[rows] <= self._open[rows]
         at = np.flatnonzero((further > 0) & same)
         if at.size:
-            kept[at] = self._realised(radius[at], rows[at]) <= 0
+            kept[at] = self._is_kept(radius[at], rows[at])
         return kept
 
-    def _realised(self, radius: Array, rows: Rows) -> Array:
-        """Misses of the decisions that stay, as the judge sees them, shape (k,)."""
+    def _is_kept(self, radius: Array, rows: Rows) -> Flags:
+        """Whether the judge sees no miss of decisions that stay, nor of others as good.
+
+        Shape (k,).
+        """
         prepared = self._prepared
         sense, ruler = prepared.model.sense, prepared.ruler
         centre = self._centres[rows]
@@ -81,12 +99,21 @@ class StillBest:
         grown = (radius / self._radius[rows])[:, None]
         feared: Sequence[Array] = [centre + grown * (self._feared[rows] - centre)]
         cost = self._middle[rows] + radius * self._length[rows]
-        return ruler.realise(
+        values = np.stack([self._values[row] for row in rows.tolist()])
+        outcomes, ordinary = [self._outcomes[rows]], prepared.ordinary()
+        miss = ruler.realise(
             np.full(len(rows), "optimal"),
-            np.stack([self._values[row] for row in rows.tolist()]),
+            values,
             np.zeros((len(rows), ruler.rows)),
             sense * cost,
             feared,
-            [self._outcomes[rows]],
-            prepared.ordinary(),
+            outcomes,
+            ordinary,
         ).miss
+        # The solver's zeros are others in another solution.
+        leaves = Leaves(values, outcomes, ordinary)
+        forgiven = noise(ruler, leaves, feared, zeros=False)[:, -1]
+        outside = np.maximum(self._distance[rows] - radius, 0.0)
+        further = radius - self._radius[rows]
+        others = outside * 3 * self._widest[rows] / further
+        return np.asarray((miss <= 0) & (others <= forgiven))

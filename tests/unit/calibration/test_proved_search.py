@@ -94,6 +94,14 @@ def test_a_search_that_is_stopped_says_nothing_too_low(seed):
     assert order_statistic(stopped, beyond) >= order_statistic(right, beyond)
 
 
+@pytest.mark.parametrize("count", [1, 2, 8, 9, 60, 200])
+def test_levels_above_every_score_are_passed_without_a_look(count):
+    """All of them may be opened at once, and none asked about."""
+    scores, levels = np.array([0.5, 0.7]), np.arange(count, 0.0, -1.0)
+    search = ProvedSearch(scores, levels, None, None, beyond=0)
+    np.testing.assert_array_equal(search.envelope(enough(0)), [1.0, 1.0])
+
+
 def test_without_levels_scores_are_the_losses():
     search = ProvedSearch(np.array([1.0, 2.0]), [], None, None)
     np.testing.assert_array_equal(search.envelope(enough(0)), [1.0, 2.0])

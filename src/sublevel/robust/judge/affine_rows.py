@@ -18,6 +18,9 @@ from .tape import Leaves, Step, Tape
 ADDING = ("add", "negate", "left", "linear", "gather", "sum")
 #: Tables of more numbers than this are not worth keeping.
 MOST_NUMBERS = 1_000_000
+#: How far entries are moved to read slopes: a power of two, which costs no digit, and
+#: so large that a constant beside a slope takes none of its digits.
+FAR = 2.0**100
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +67,11 @@ def as_affine(tape: Tape, entries: int) -> AffineRows | None:
         return None
     if int(np.prod(tape.shape, dtype=int)) * entries > MOST_NUMBERS:
         return None
-    points = np.vstack([np.zeros((1, entries)), np.eye(entries)])
+    points = np.vstack([np.zeros((1, entries)), FAR * np.eye(entries)])
     rows = tape.rows(Leaves(points, (), np.zeros(0)))
     if not np.isfinite(rows).all():
         return None
-    return AffineRows((rows[1:] - rows[:1]).T, rows[0])
+    return AffineRows((rows[1:] - rows[:1]).T / FAR, rows[0])
 
 
 def _is_affine(steps: tuple[Step, ...]) -> bool:

@@ -64,10 +64,13 @@ def sizes_elsewhere(ruler: Ruler, leaves: Leaves) -> Array:
     return np.vstack(pieces)
 
 
-def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
+def noise(
+    ruler: Ruler, leaves: Leaves, feared: Sequence[Array], zeros: bool = True
+) -> Array:
     """What the last digits of a decision are worth, between the worst outcome and this.
 
-    An entry that is the solver's zero has no digits that mean something.
+    An entry that is the solver's zero has no digits that mean something; without
+    `zeros` it has those that any other has.
 
     Returns
     -------
@@ -84,8 +87,10 @@ def noise(ruler: Ruler, leaves: Leaves, feared: Sequence[Array]) -> Array:
         here = here[:, [*range(ruler.rows), *([-1] if ruler.cost else [])]]
         size = np.abs(part.values)
         digits = RESOLUTION * np.maximum(size, worth)
-        # It might as well be on the other side of zero.
-        digits = np.maximum(digits, np.where(size <= NEGLIGIBLE * worth, 2 * size, 0.0))
+        if zeros:
+            # It might as well be on the other side of zero.
+            zero = size <= NEGLIGIBLE * worth
+            digits = np.maximum(digits, np.where(zero, 2 * size, 0.0))
         pieces.append(np.sum(np.abs(here - there) * digits[:, None, :], axis=2))
         start = stop
     return np.vstack(pieces)

@@ -45,6 +45,12 @@ def test_affine_rows_are_the_rows(constraint):
     np.testing.assert_allclose(affine.changes(step)[:, :, 1], change, atol=1e-12)
 
 
+def test_a_large_constant_takes_no_digit_of_a_slope():
+    affine = ruler_of(lambda x, p: 0.3 * x <= 1e17).affine[0]
+    np.testing.assert_allclose(affine.slopes, 0.3 * np.eye(3), rtol=1e-15)
+    np.testing.assert_array_equal(affine.constant, np.full(3, -1e17))
+
+
 @pytest.mark.parametrize(
     "constraint",
     [
