@@ -38,7 +38,7 @@ from problems.cases import (
     two_stage,
 )
 from problems.curved import congested, counts
-from problems.methods import METHODS
+from problems.methods import METHODS, foot
 
 import sublevel as sl
 
@@ -106,6 +106,8 @@ def main(arguments=None):
         case = build(*how, max(2, contexts // share), rng)
         timed += (own := take_turns(case, METHODS, turns, turn))
         print(results.row(own, names), flush=True)
+    for line in foot(METHODS):
+        print(line)
     curves, extras = {}, []
     if families is None or "P1" in families:
         counts = (1, 10, 100, 1000) if given.quick else (1, 10, 100, 1000, 10_000)

@@ -67,8 +67,9 @@ class Case:
         return solve
 
     def set(self, parameters, i):
+        """The parameters of context i; slots hold matrices row by row."""
         for parameter, values in zip(parameters, self.slots, strict=True):
-            parameter.value = values[i].reshape(parameter.shape, order="F")
+            parameter.value = values[i].reshape(parameter.shape)
 
     def live(self):
         """A live Clarabel on CVXPY's own matrices, which are read before the clock."""

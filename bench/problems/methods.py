@@ -89,8 +89,11 @@ class ByOther:
     pose: Callable
 
     def prepare(self, case):
-        there = all(find_spec(package) is not None for package in self.packages)
-        return self.pose(case) if there else None
+        return None if self.missing() else self.pose(case)
+
+    def missing(self):
+        """Packages that its column needs and that are not installed."""
+        return [package for package in self.packages if find_spec(package) is None]
 
 
 METHODS = (
@@ -101,6 +104,16 @@ METHODS = (
     Resolved("moreau", "MOREAU"),
     ByOther("RSOME", ("rsome", "ecos"), by_rsome.prepare),
 )
+
+
+def foot(methods):
+    """Why a column is empty and how to fill it, as lines."""
+    return [
+        f"{m.name} is empty: it needs {' and '.join(missing)}, not installed here. "
+        f"pip install {' '.join(missing)}"
+        for m in methods
+        if isinstance(m, ByOther) and (missing := m.missing())
+    ]
 
 
 def differences(objectives, expected):

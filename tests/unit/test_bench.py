@@ -71,3 +71,28 @@ def test_a_context_more_does_not_hide_in_the_size_of_the_objective(bench):
 
     far = differences(np.array([1.0 + 1e-5, 1e6]), np.array([1.0, 1e6 + 0.1]))
     np.testing.assert_allclose(far, [5e-6, 1e-7], rtol=1e-3)
+
+
+def test_every_way_of_many_rows_solves_the_same_problem(bench):
+    from problems.cases import many_rows
+
+    case = many_rows(6, 3, 2, np.random.default_rng(0))
+    rows = np.arange(2)
+    written = case.resolve("CLARABEL")(rows)
+    np.testing.assert_allclose(written, case.raw(rows), rtol=1e-6)
+    ours = case.pose().compile().decide(case.X).objective
+    np.testing.assert_allclose(ours, written, rtol=1e-6)
+    # Read column by column instead, the parameters are another problem's.
+    mixed = [s.reshape(2, 6, 3).swapaxes(1, 2).reshape(2, 18) for s in case.slots]
+    case.slots[:] = mixed
+    assert np.all(np.abs(case.resolve("CLARABEL")(rows) - written) > 1e-3)
+
+
+def test_an_empty_column_says_what_would_fill_it(bench):
+    from problems.methods import ByOther, Raw, foot
+
+    absent = ByOther("other", ("numpy", "no_such_package"), lambda case: None)
+    (line,) = foot([Raw(), absent, ByOther("there", ("numpy",), lambda case: None)])
+    assert line.startswith("other is empty")
+    assert line.endswith("pip install no_such_package")
+    assert absent.prepare(Case) is None
