@@ -103,9 +103,10 @@ class Gaussian(Squared):
 
     def penalty(self, prediction: Forecast, outcome: Array) -> Array:
         """Squared standardised residuals."""
-        return np.asarray(
-            ((outcome - location_of(prediction)) / self._scale(prediction)) ** 2
-        )
+        residual = np.asarray(outcome - location_of(prediction), dtype=float)
+        # In place: there are as many residuals as spreads, or more.
+        residual /= self._scale(prediction)
+        return np.multiply(residual, residual, out=residual)
 
     def spread(self, prediction: Forecast) -> Array:
         """Forecast spread, stretched by the weights."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -147,7 +149,7 @@ def _labels(model: Any, X: Table) -> AnyPrediction:
 def _with_spread(model: Model) -> Callable[[Table], Any]:
     """The model's way to predict location and spread together."""
     inner = chosen_by(model)
-    taken = inspect.signature(last_step(inner).predict).parameters
+    taken = _parameters_of(last_step(inner).predict)
     if "return_factor" in taken:
         return lambda X: inner.predict(X, return_factor=True)
     if "return_std" in taken:
@@ -157,6 +159,20 @@ def _with_spread(model: Model) -> Callable[[Table], Any]:
         "predict(X, return_std=True). Use a model that has it, a callable that "
         "returns (location, scale), or loss='squared'."
     )
+
+
+#: Names of the parameters of functions that were looked at: that is dear.
+_PARAMETERS: WeakKeyDictionary[FunctionType, frozenset[str]] = WeakKeyDictionary()
+
+
+def _parameters_of(method: Callable[..., Any]) -> frozenset[str]:
+    """Names of what a method, or a function, takes."""
+    function = getattr(method, "__func__", method)
+    if not isinstance(function, FunctionType):
+        return frozenset(inspect.signature(method).parameters)
+    if function not in _PARAMETERS:
+        _PARAMETERS[function] = frozenset(inspect.signature(function).parameters)
+    return _PARAMETERS[function]
 
 
 def _run_torch(module: Any, X: Table) -> Any:

@@ -106,8 +106,8 @@ def decide_chunks(
         numbers = len(program.indices) + program.height + program.width
         most = MOST_ALONE if workers == 1 else MOST_CONTEXTS
         step = max(1, min(MOST_NUMBERS // numbers, most))
-    if rows == 1:
-        return _decide_one(task, sets, bar, rescue)
+    if rows <= step:
+        return _decide_at_once(task, sets, bar, rescue)
     # A context that no result speaks of would be seen.
     decisions = task.layout.room(np.full(rows, "lost"))
     good: dict[int, Indices] = {}
@@ -134,20 +134,25 @@ def decide_chunks(
     return decisions
 
 
-def _decide_one(
+def _decide_at_once(
     task: ChunkTask, sets: Sets, bar: Bar | None, rescue: Rescue | None
 ) -> DecisionArrays:
-    """The only context: what chunks need to be put together is left out."""
-    batches, good = sets.where_possible(np.zeros(1, dtype=int))
+    """The only chunk: what several need to be put together is left out."""
+    rows = sets.rows
+    batches, good = sets.where_possible(np.arange(rows))
+    decisions = None
     if good.size:
-        decisions = task.decide(batches, 1)
+        decisions = task.decide(batches, len(good))
         if rescue is not None:
             _rescue(decisions, sets, batches, rescue)
-    else:
-        decisions = task.layout.room(["invalid_prediction"])
     if bar is not None:
-        bar.advance(1)
-    return decisions
+        bar.advance(rows)
+    if decisions is not None and len(good) == rows:
+        return decisions
+    every = task.layout.room(np.full(rows, "invalid_prediction"))
+    if decisions is not None:
+        every.put(good, decisions)
+    return every
 
 
 def decide_each(

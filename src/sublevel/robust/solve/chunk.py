@@ -127,7 +127,8 @@ class ChunkTask:
             decisions.put(at[lost], self.layout.room(status[lost]))
         if not best.size:
             return clean
-        values = self.compiled.values(solved.x[best])
+        some = solved.x if len(best) == len(optimal) else solved.x[best]
+        values = self.compiled.values(some)
         every = len(best) == len(decisions)
         narrowed = [o if every else o.narrowed(at[best]) for o in oracles]
         resolution = (
@@ -155,6 +156,11 @@ class ChunkTask:
         values: Array,
         bound: Array,
     ) -> None:
+        if len(take) == len(decisions):
+            # Rows come in order, each once: these are all of them.
+            decisions.take(judged, values)
+            decisions.bound[:] = bound
+            return
         decisions.values[at], decisions.bound[at] = values[take], bound[take]
         decisions.objective[at] = judged.objective[take]
         decisions.gap[at], decisions.slack[at] = judged.gap[take], judged.slack[take]
