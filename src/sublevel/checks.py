@@ -400,7 +400,7 @@ def _as_array(owner: str, name: str, value: object, finite: bool) -> Array:
 def require_sized(owner: str, name: str, array: Array) -> None:
     """Beyond LARGEST sums and squares are infinite, and answers would be wrong."""
     # What all is well with is seen without a copy; nan is not below anything.
-    if array.size and -LARGEST <= array.min() and array.max() <= LARGEST:
+    if array.size and array.min() >= -LARGEST and array.max() <= LARGEST:
         return
     size = np.where(np.isfinite(array), np.abs(array), 0.0)
     if (size > LARGEST).any():

@@ -106,7 +106,8 @@ class Gaussian(Squared):
         residual = np.asarray(outcome - location_of(prediction), dtype=float)
         # In place: there are as many residuals as spreads, or more.
         residual /= self._scale(prediction)
-        return np.multiply(residual, residual, out=residual)
+        residual *= residual
+        return residual
 
     def spread(self, prediction: Forecast) -> Array:
         """Forecast spread, stretched by the weights."""
