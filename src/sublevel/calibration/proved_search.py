@@ -56,7 +56,8 @@ class ProvedSearch:
     ) -> None:
         self._scores, self._downwards = scores, iter(levels)
         self._violates, self._proves = violates, proves
-        self._safe, self._wave, self._beyond = safe, wave, beyond
+        # Half a wave is enough: what its decisions prove is not asked for any more.
+        self._safe, self._wave, self._beyond = safe, (wave + 1) // 2, beyond
         self._lost, self._open_top = lost, open_top
         self._levels: list[float] = []
         n = len(scores)
