@@ -38,8 +38,8 @@ def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoi
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0) & simple)
     rest = ~simple
     if over.size:
-        x = np.take(point.x, over, axis=1)
-        part, settled = _with_upper_ends(numbers.at(over), x, equal)
+        x, nu = np.take(point.x, over, axis=1), point.multiplier[over]
+        part, settled = _with_upper_ends(numbers.at(over), x, nu, equal)
         point.put(over, part)
         rest[over[~settled]] = True
     if rest.any():
@@ -49,7 +49,7 @@ def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoi
 
 
 def _with_upper_ends(
-    numbers: FormNumbers, x: Array, equal: bool
+    numbers: FormNumbers, x: Array, nu: Array, equal: bool
 ) -> tuple[FormPoint, npt.NDArray[np.bool_]]:
     """Entries beyond their upper ends are put there, until none is; which are settled.
 
@@ -63,36 +63,44 @@ def _with_upper_ends(
     worth, upper, scale = np.broadcast_arrays(worth, upper, scale)
     curve = 1 / (scale * scale)
     full = np.asarray(x > numbers.upper)
-    settled = np.zeros(x.shape[1], dtype=bool)
+    done, settled = np.zeros((2, x.shape[1]), dtype=bool)
+    x, best = x.copy(), nu
     for _ in range(ROUNDS):
         left = numbers.level - np.where(full, upper, 0.0).sum(axis=0)
         ends = np.where(full, scale * upper, 0.0)
         held = (ends * ends).sum(axis=0) / (left * left)
         free = np.where(full, 0.0, curve)
-        nu = np.where(full, -np.inf, worth - scale).max(axis=0)
-        for _ in range(STEPS):
+        start = np.where(full, -np.inf, worth - scale).max(axis=0)
+        nu = np.maximum(nu, start)
+        for step in range(STEPS):
             over = np.maximum(worth - nu, 0.0)
             rising = np.where(over > 0, free, 0.0)
             share = over * rising
             total = share.sum(axis=0)
             norm = np.sqrt((share * over).sum(axis=0) + held * total * total)
             miss = norm - 1
-            step = miss * norm / (total + held * total * rising.sum(axis=0))
-            moved = nu + np.where(miss > MISS, step, 0.0)
+            moved = nu + miss * norm / (total + held * total * rising.sum(axis=0))
+            moved = np.where(moved >= start, moved, start)
+            # From the right, where the last round may have ended, one step goes left.
+            moves = (miss > MISS) | ((miss < -MISS) & (step == 0))
+            moved = np.where(moves, moved, nu)
             if (moved == nu).all():
                 break
             nu = moved
-        tau = left / total
-        wish = tau * over * curve
+        wish = left / total * over * curve
         beyond = wish > upper
-        settled = (beyond == full).all(axis=0) & (left > 0) & (equal | (nu >= 0))
-        if (beyond == full).all():
+        # What has ended stays as it was when it did, whatever is beside it.
+        ended = (beyond == full).all(axis=0) & ~done
+        x[:, ended] = (np.minimum(wish, upper) / slopes)[:, ended]
+        best = np.where(ended, nu, best)
+        settled |= ended & (left > 0) & (equal | (nu >= 0))
+        done |= ended
+        if done.all():
             break
         full = beyond
-    x = np.minimum(wish, upper) / slopes
     moved = numbers.weights * x
     pull = moved / np.sqrt((moved * moved).sum(axis=0))
-    return FormPoint(x, nu, pull), settled
+    return FormPoint(x, best, pull), settled
 
 
 def _on_simplex(numbers: FormNumbers, equal: bool) -> FormPoint:

@@ -220,7 +220,7 @@ def _least(
             return norm_in_box(numbers, price), 0.0
         good, nu = norm_on_simplex(numbers, level, price, form.equal)
         if good and not free and _is_over(numbers):
-            good, nu = norm_below_ends(numbers, level, price, form.equal)
+            good, nu = norm_below_ends(numbers, level, price, form.equal, nu)
         return good, nu
     if coupled:
         good, nu = largest_on_simplex(numbers, level, price, form.equal)

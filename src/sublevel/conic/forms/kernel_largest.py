@@ -65,35 +65,52 @@ def _at(
     equal: bool, amount: Any, pull: Any,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Amounts and pulls for a given t; the multiplier, the value there, its slope."""
-    n, nu, short, ahead, gained = len(worth), 0.0, False, 0.0, 0.0
-    if equal:
-        nu = worth[n - 1]
+    n, total, ahead, gained = len(worth), 0.0, 0.0, 0.0
+    nu, active = worth[n - 1] if equal else 0.0, n
     for j in range(n):
         room = min(upper[j], _most(t, inverse[j]))
         wanted = room if equal or worth[j] > 0 else 0.0
         amount[j] = min(max(level - ahead, 0.0), wanted)
         ahead += wanted
         gained += worth[j] * amount[j]
-        if amount[j] < room and not short:
-            short = True
-            nu = worth[j] if equal else max(worth[j], 0.0)
-    paid, total = 0.0, 0.0
-    for j in range(n):
-        pull[j] = 0.0
-        if _most(t, inverse[j]) < upper[j]:
-            pull[j] = max(worth[j] - nu, 0.0) * inverse[j] / price
-        paid += pull[j]
         total += amount[j]
+        if amount[j] < room:
+            # Nothing is left for those after it, which are worth no more.
+            nu = worth[j] if equal else max(worth[j], 0.0)
+            active = j + 1
+            break
+    paid = 0.0
+    for j in range(active):
+        due = max(worth[j] - nu, 0.0) * inverse[j]
+        pull[j] = due if _most(t, inverse[j]) < upper[j] else 0.0
+        paid += pull[j]
+    for j in range(active, n):
+        amount[j] = pull[j] = 0.0
     value = price * t - gained
     if equal and total < level * (1 - MISS):
         value = np.inf
-    return nu, value, price * (1 - paid)
+    return nu, value, price - paid
 
 
 @inlined
 def _most(t: float, inverse: float) -> float:
     """The largest entry under t; one without a weight has an infinite inverse."""
     return t * inverse if inverse < np.inf else np.inf
+
+
+@part
+def _gains_first(cost: Any) -> Any:
+    """Where no row binds, it is enough that what costs comes after what earns."""
+    n, at = len(cost), 0
+    order = np.empty(n, dtype=np.int64)
+    for j in range(n):
+        order[at] = j
+        at += cost[j] < 0
+    for j in range(n):
+        if not cost[j] < 0:
+            order[at] = j
+            at += 1
+    return order
 
 
 @part
@@ -132,7 +149,7 @@ def largest_within(
         if not coupled:
             slopes[j] = 1.0
         rate[j] = numbers.cost[j] / slopes[j]
-    order, right = order_of(rate), 0.0
+    order, right = order_of(rate) if coupled else _gains_first(rate), 0.0
     for k in range(n):
         j = order[k]
         worth[k] = -numbers.cost[j] / slopes[j]
@@ -140,6 +157,8 @@ def largest_within(
         inverse[k] = 1 / weight if weight > 0 else np.inf
         upper[k] = numbers.upper[j] * slopes[j]
         right = max(right, weight * min(upper[k], level))
+    # Beyond the last bend: at the bend itself rounding may say that it lies ahead.
+    right *= 2
     left = _least_top(inverse, upper, level) if equal else 0.0
     nu_left, value_left, slope_left = _at(
         left, worth, inverse, upper, level, price, equal, amount, pull_left
@@ -182,7 +201,7 @@ def largest_within(
     for k in range(n):
         j = order[k]
         numbers.x[j] = amount[k] / slopes[j]
-        numbers.pull[j] = pull[k] / max(paid, 1.0)
+        numbers.pull[j] = pull[k] / max(paid, price)
     # What is left of the pull is due where the top is free anyway.
-    numbers.pull[order[n - 1]] += max(1 - paid, 0.0)
+    numbers.pull[order[n - 1]] += max(1 - paid / price, 0.0)
     return True, nu

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import part
-from .kernel_order import order_of
+from .kernel_order import heap_of, without_least
 
 
 @part
@@ -46,38 +46,44 @@ def corner(numbers: Any, level: float) -> float:
 def filled(numbers: Any, level: float, equal: bool) -> float:
     """All segments, in the order of their rates, as far as the level goes."""
     n, x, taken, begun = len(numbers.x), numbers.x, numbers.reduced, 0.0
-    rate, room = np.empty(2 * n), np.empty(2 * n)
+    rates, rooms = np.empty(2 * n), np.empty(2 * n)
+    segments, count = np.empty(2 * n, dtype=np.int64), 0
     for j in range(n):
         slope, lower, upper = numbers.slopes[j], numbers.lower[j], numbers.upper[j]
         if slope == 0:
-            rate[j] = rate[n + j] = -np.inf
-            room[j] = room[n + j] = 0.0
             continue
         sign = 1.0 if slope > 0 else -1.0
         start, end = (lower, upper) if slope > 0 else (upper, lower)
         middle = min(max(0.0, lower), upper)
-        # From start to the middle, and from there on.
-        rate[j] = (numbers.cost[j] - sign * numbers.size_costs[j]) / slope
-        rate[n + j] = (numbers.cost[j] + sign * numbers.size_costs[j]) / slope
-        room[j], room[n + j] = slope * (middle - start), slope * (end - middle)
         begun += slope * start
         x[j], taken[j] = start, 0.0
+        # From start to the middle, and from there on.
+        for s in (j, n + j):
+            side = -sign if s == j else sign
+            rooms[s] = slope * (middle - start if s == j else end - middle)
+            # One without room takes nothing.
+            if rooms[s] > 0:
+                rates[count] = (numbers.cost[j] + side * numbers.size_costs[j]) / slope
+                segments[count] = s
+                count += 1
     level -= begun
-    # The first segment with room left has the rate at which the row is paid for.
-    order, multiplier, short, ahead = order_of(rate), 0.0, False, 0.0
-    for k in range(2 * n):
-        s = order[k]
-        amount = min(max(level - ahead, 0.0), room[s])
-        if not (equal or rate[s] < 0):
-            amount = 0.0
-        ahead += room[s]
+    # The first segment with room left has the rate at which the row is paid for, or the
+    # last of all. Those after it are not looked at.
+    multiplier, short, ahead = 0.0, False, 0.0
+    heap_of(rates, segments, count)
+    while count > 0 and not (short and ahead >= level):
+        s, rate = segments[0], rates[0]
+        if not (equal or rate < 0):
+            break
+        amount = min(max(level - ahead, 0.0), rooms[s])
+        ahead += rooms[s]
         taken[s % n] += amount
-        if amount < room[s] and not short:
-            short, multiplier = True, -rate[s]
-    if not short and equal:
-        multiplier = -rate[order[-1]]
+        if not short:
+            short, multiplier = amount < rooms[s], -rate
+        without_least(rates, segments, count)
+        count -= 1
     if not equal:
-        multiplier = max(multiplier, 0.0)
+        multiplier = max(multiplier, 0.0) if short else 0.0
     for j in range(n):
         if numbers.slopes[j] == 0:
             x[j] = _end(numbers, j)

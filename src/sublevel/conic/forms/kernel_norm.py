@@ -65,7 +65,7 @@ def norm_on_simplex(
 
 @part
 def norm_below_ends(
-    numbers: Any, level: float, price: float, equal: bool
+    numbers: Any, level: float, price: float, equal: bool, nu: float
 ) -> tuple[bool, float]:
     """From a point beyond upper ends: entries are put there, until none is beyond."""
     n, slopes, x = len(numbers.x), numbers.slopes, numbers.x
@@ -74,34 +74,37 @@ def norm_below_ends(
         full[j] = 1.0 if x[j] > numbers.upper[j] else 0.0
         scale = price * abs(numbers.weights[j]) / slopes[j]
         worth[j], curve[j] = -numbers.cost[j] / slopes[j], 1 / (scale * scale)
-    nu = 0.0
     for _ in range(ROUNDS):
-        taken, held, nu = 0.0, 0.0, -np.inf
+        taken, held, start, free = 0.0, 0.0, -np.inf, x
         for j in range(n):
             scale = price * abs(numbers.weights[j]) / slopes[j]
+            free[j] = curve[j]
             if full[j] > 0:
                 end = numbers.upper[j] * slopes[j]
                 taken += end
                 held += scale * end * (scale * end)
+                free[j] = 0.0
             else:
-                nu = max(nu, worth[j] - scale)
+                start = max(start, worth[j] - scale)
         left = level - taken
         held /= left * left
-        total = 0.0
-        for _ in range(STEPS):
-            total, norm, free = 0.0, 0.0, 0.0
+        nu, total = max(nu, start), 0.0
+        for step in range(STEPS):
+            total, norm, growth = 0.0, 0.0, 0.0
             for j in range(n):
                 over = max(worth[j] - nu, 0.0)
-                rising = curve[j] if over > 0 and full[j] == 0 else 0.0
+                rising = free[j] if over > 0 else 0.0
                 share = over * rising
                 total += share
                 norm += share * over
-                free += rising
+                growth += rising
             norm = np.sqrt(norm + held * total * total)
             miss = norm - 1
-            step = miss * norm / (total + held * total * free)
-            moved = nu + step if miss > MISS else nu
-            if moved == nu:
+            moved = nu + miss * norm / (total + held * total * growth)
+            # From the right, where the last round may have ended, one step goes left.
+            if not (moved >= start):
+                moved = start
+            if not (miss > MISS or (step == 0 and miss < -MISS)) or moved == nu:
                 break
             nu = moved
         tau, same = left / total, True

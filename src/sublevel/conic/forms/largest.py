@@ -104,7 +104,9 @@ class _Knapsack:
         n, m = numbers.cost.shape
         slopes = numbers.slopes if coupled else np.ones((n, 1))
         worth = -numbers.cost / slopes
-        order = np.argsort(-worth, axis=0, kind="stable")
+        # Where no row binds, it is enough that what costs comes after what earns.
+        key = -worth if coupled else worth <= 0
+        order = np.argsort(key, axis=0, kind="stable")
         parts = (
             worth,
             np.abs(numbers.weights) / slopes,
@@ -120,7 +122,10 @@ class _Knapsack:
         return cls(order, worth, weights, upper, slopes, level, price, equal)
 
     def at(self, t: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Amounts, multiplier and pulls for a given t, the value there, its slope."""
+        """Amounts, multiplier and pulls for a given t, the value there, its slope.
+
+        Pulls are in units in which the price is the most they can add up to.
+        """
         inverse = np.where(self.weights > 0, 1 / self.weights, np.inf)
         most = np.where(self.weights > 0, t * inverse, np.inf)
         room = np.minimum(self.upper, most)
@@ -134,11 +139,11 @@ class _Knapsack:
         if not self.equal:
             nu = np.where(left.any(axis=0), np.maximum(nu, 0.0), 0.0)
         gain = np.maximum(self.worth - nu, 0.0)
-        pull = np.where(most < self.upper, gain * inverse, 0.0) / self.price
+        pull = np.where(most < self.upper, gain * inverse, 0.0)
         value = self.price * t - (self.worth * amount).sum(axis=0)
         short = self.equal & (amount.sum(axis=0) < self.level * (1 - MISS))
         value = np.where(short, np.inf, value)
-        return amount, nu, pull, value, self.price * (1 - pull.sum(axis=0))
+        return amount, nu, pull, value, self.price - pull.sum(axis=0)
 
     def point(self, amount: Array, nu: Array, pull: Array) -> FormPoint:
         """In the original order and units."""
@@ -151,7 +156,8 @@ class _Knapsack:
 def _within(knapsack: _Knapsack) -> FormPoint:
     """With upper bounds: between two tangents."""
     reach = np.minimum(knapsack.upper, knapsack.level)
-    right = (knapsack.weights * reach).max(axis=0)
+    # Beyond the last bend: at the bend itself rounding may say that it lies ahead.
+    right = 2 * (knapsack.weights * reach).max(axis=0)
     left = _least_top(knapsack) if knapsack.equal else np.zeros_like(right)
     _, nu_left, pull_left, value_left, slope_left = knapsack.at(left)
     _, nu_right, pull_right, value_right, slope_right = knapsack.at(right)
@@ -186,9 +192,9 @@ def _within(knapsack: _Knapsack) -> FormPoint:
     mixed = share * pull_left + (1 - share) * pull_right
     pull = np.where(slope == 0, pull, mixed)
     paid = pull.sum(axis=0)
-    pull = pull / np.maximum(paid, 1.0)
+    pull = pull / np.maximum(paid, knapsack.price)
     # What is left of the pull is due where the top is free anyway.
-    pull[-1] += np.maximum(1 - paid, 0.0)
+    pull[-1] += np.maximum(1 - paid / knapsack.price, 0.0)
     return knapsack.point(amount, nu, pull)
 
 

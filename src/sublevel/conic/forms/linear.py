@@ -69,7 +69,9 @@ def _filled(numbers: FormNumbers, equal: bool) -> tuple[Array, Array]:
     rate = np.stack([(cost + price * sign) / slopes for sign in (before, after)])
     end = np.where(rising, upper, lower)
     room = np.stack([slopes * (middle - start), slopes * (end - middle)])
-    rate[:, loose], room[:, loose] = -np.inf, 0.0
+    # A segment without room takes nothing, and pays for nothing.
+    room[:, loose] = 0.0
+    rate = np.where(room > 0, rate, -np.inf)
     room, rate = (part.reshape(-1, shape[1]) for part in (room, rate))
     order = np.argsort(rate, axis=0, kind="stable")
     rate, room = (np.take_along_axis(part, order, axis=0) for part in (rate, room))
@@ -81,7 +83,8 @@ def _filled(numbers: FormNumbers, equal: bool) -> tuple[Array, Array]:
     # The first segment with room left has the rate at which the row is paid for.
     left = amount < room
     first = np.where(left.any(axis=0), np.argmax(left, axis=0), len(rate) - 1)
-    multiplier = -np.take_along_axis(rate, first[None], axis=0)[0]
+    paid = np.take_along_axis(rate, first[None], axis=0)[0]
+    multiplier = np.where(np.isneginf(paid), 0.0, -paid)
     if not equal:
         multiplier = np.where(left.any(axis=0), np.maximum(multiplier, 0.0), 0.0)
     taken = np.empty_like(amount)

@@ -67,15 +67,15 @@ def odd_contexts(n, rng):
     return {"cost": cost, "scale": scale, "level": level}
 
 
-def posed(kind, over, n, rng):
-    """Data of odd contexts."""
+def posed(kind, over, n, rng, contexts=odd_contexts):
+    """Data of odd contexts, or of others."""
     cost, scale = cp.Parameter(n), cp.Parameter(n, nonneg=True)
     level, x = cp.Parameter(), cp.Variable(n)
     aim = cp.Minimize(cost @ x + penalty(kind, scale, x))
     problem = cp.Problem(aim, region(over, x, level, rng))
     names = {cost.id: "cost", scale.id: "scale", level.id: "level"}
     program = cone_program(problem, names)
-    numbers = odd_contexts(n, rng)
+    numbers = contexts(n, rng)
     slots = {k: v for k, v in numbers.items() if k in program.slots}
     data = fill(program, np.append(np.zeros(program.size - 1), 1.0), slots)
     unit = np.abs(np.hstack([numbers["cost"], numbers["scale"]])).max(axis=1)

@@ -34,6 +34,15 @@ def by_kernel(data, reading=None):
     return x, good, value, bound
 
 
+def ordinary_contexts(n, rng):
+    m = 10 * CONTEXTS
+    return {
+        "cost": rng.normal(size=(m, n)),
+        "scale": rng.uniform(0.3, 1.5, (m, n)),
+        "level": np.ones((m, 1)),
+    }
+
+
 def assert_same_bits(ours, theirs):
     for name in ("status", "x", "objective", "bound"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
@@ -54,6 +63,8 @@ def test_same_bits_as_numpy(kind, over, rng):
         np.testing.assert_array_equal(x[good], points.T[good])
         np.testing.assert_array_equal(value[good], usual[1][good])
         np.testing.assert_array_equal(bound[good], usual[2][good])
+        if kind in ("box", "point"):
+            np.testing.assert_array_equal(good, usual[0])
         # Few are left to NumPy: negative x under a norm, and rows that have room.
         if over not in ("signed box", "signed budget", "at most", "scaled"):
             assert good.sum() >= 0.8 * usual[0].sum()
@@ -63,6 +74,14 @@ def test_same_bits_as_numpy(kind, over, rng):
             miss = np.abs(value + data.offsets - theirs.objective)[both]
             assert (miss <= 1e-6 * unit[both] + 1e-10).all()
             assert_same_bits(CompiledForm().solve(data), ClosedForm().solve(data))
+
+
+@pytest.mark.parametrize("over", ["budget", "box"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_left_of_ordinary_contexts(kind, over, rng):
+    # The last bend of a piecewise linear function was missed in one of a hundred.
+    data, _ = posed(kind, over, 50, rng, ordinary_contexts)
+    assert by_kernel(data)[1].all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
