@@ -25,8 +25,9 @@ from .point import FormPoint
 STEPS, MISS = 80, 4e-15
 #: How far a norm may be from 1 that should be 1.
 NEAR = 1e-9
-#: Most rounds in which entries are put at their upper ends, or taken back.
-ROUNDS = 20
+#: Most rounds in which entries are put at their upper ends, or taken back; the miss that
+#: is enough until the ends are those of the round before.
+ROUNDS, COARSE = 20, 0.1
 
 
 def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoint:
@@ -64,7 +65,7 @@ def _with_upper_ends(
     curve = 1 / (scale * scale)
     full = np.asarray(x > numbers.upper)
     done, settled = np.zeros((2, x.shape[1]), dtype=bool)
-    x, best = x.copy(), nu
+    x, best, goal = x.copy(), nu, np.full(x.shape[1], COARSE)
     for _ in range(ROUNDS):
         left = numbers.level - np.where(full, upper, 0.0).sum(axis=0)
         ends = np.where(full, scale * upper, 0.0)
@@ -82,7 +83,7 @@ def _with_upper_ends(
             moved = nu + miss * norm / (total + held * total * rising.sum(axis=0))
             moved = np.where(moved >= start, moved, start)
             # From the right, where the last round may have ended, one step goes left.
-            moves = (miss > MISS) | ((miss < -MISS) & (step == 0))
+            moves = (miss > goal) | ((miss < -goal) & (step == 0))
             moved = np.where(moves, moved, nu)
             if (moved == nu).all():
                 break
@@ -90,14 +91,15 @@ def _with_upper_ends(
         wish = left / total * over * curve
         beyond = wish > upper
         # What has ended stays as it was when it did, whatever is beside it.
-        ended = (beyond == full).all(axis=0) & ~done
+        same = (beyond == full).all(axis=0)
+        ended = same & (goal == MISS) & ~done
         x[:, ended] = (np.minimum(wish, upper) / slopes)[:, ended]
         best = np.where(ended, nu, best)
         settled |= ended & (left > 0) & (equal | (nu >= 0))
         done |= ended
         if done.all():
             break
-        full = beyond
+        full, goal = beyond, np.where(same, MISS, goal)
     moved = numbers.weights * x
     pull = moved / np.sqrt((moved * moved).sum(axis=0))
     return FormPoint(x, best, pull), settled

@@ -149,7 +149,7 @@ def largest_within(
         if not coupled:
             slopes[j] = 1.0
         rate[j] = numbers.cost[j] / slopes[j]
-    order, right = order_of(rate) if coupled else _gains_first(rate), 0.0
+    order, right = order_of(rate, n) if coupled else _gains_first(rate), 0.0
     for k in range(n):
         j = order[k]
         worth[k] = -numbers.cost[j] / slopes[j]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import part
-from .kernel_order import heap_of, without_least
+from .kernel_order import order_of
 
 
 @part
@@ -48,40 +48,38 @@ def filled(numbers: Any, level: float, equal: bool) -> float:
     n, x, taken, begun = len(numbers.x), numbers.x, numbers.reduced, 0.0
     rates, rooms = np.empty(2 * n), np.empty(2 * n)
     segments, count = np.empty(2 * n, dtype=np.int64), 0
-    for j in range(n):
+    for s in range(2 * n):
+        # From start to the middle, and from there on.
+        j, first = s % n, s < n
         slope, lower, upper = numbers.slopes[j], numbers.lower[j], numbers.upper[j]
         if slope == 0:
             continue
-        sign = 1.0 if slope > 0 else -1.0
         start, end = (lower, upper) if slope > 0 else (upper, lower)
         middle = min(max(0.0, lower), upper)
-        begun += slope * start
-        x[j], taken[j] = start, 0.0
-        # From start to the middle, and from there on.
-        for s in (j, n + j):
-            side = -sign if s == j else sign
-            rooms[s] = slope * (middle - start if s == j else end - middle)
-            # One without room takes nothing.
-            if rooms[s] > 0:
-                rates[count] = (numbers.cost[j] + side * numbers.size_costs[j]) / slope
-                segments[count] = s
-                count += 1
+        if first:
+            begun += slope * start
+            x[j], taken[j] = start, 0.0
+        rooms[s] = slope * (middle - start if first else end - middle)
+        # One without room takes nothing.
+        if rooms[s] > 0:
+            price = numbers.size_costs[j]
+            price = -price if first == (slope > 0) else price
+            rates[count], segments[count] = (numbers.cost[j] + price) / slope, s
+            count += 1
     level -= begun
     # The first segment with room left has the rate at which the row is paid for, or the
     # last of all. Those after it are not looked at.
     multiplier, short, ahead = 0.0, False, 0.0
-    heap_of(rates, segments, count)
-    while count > 0 and not (short and ahead >= level):
-        s, rate = segments[0], rates[0]
-        if not (equal or rate < 0):
+    order = order_of(rates, count)
+    for k in range(count):
+        s, rate = segments[order[k]], rates[order[k]]
+        if (short and ahead >= level) or not (equal or rate < 0):
             break
         amount = min(max(level - ahead, 0.0), rooms[s])
         ahead += rooms[s]
         taken[s % n] += amount
         if not short:
             short, multiplier = amount < rooms[s], -rate
-        without_least(rates, segments, count)
-        count -= 1
     if not equal:
         multiplier = max(multiplier, 0.0) if short else 0.0
     for j in range(n):

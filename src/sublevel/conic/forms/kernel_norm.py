@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import inlined, part
-from .ellipsoid import MISS, NEAR, ROUNDS, STEPS
+from .ellipsoid import COARSE, MISS, NEAR, ROUNDS, STEPS
 
 
 @inlined
@@ -74,6 +74,7 @@ def norm_below_ends(
         full[j] = 1.0 if x[j] > numbers.upper[j] else 0.0
         scale = price * abs(numbers.weights[j]) / slopes[j]
         worth[j], curve[j] = -numbers.cost[j] / slopes[j], 1 / (scale * scale)
+    goal = COARSE
     for _ in range(ROUNDS):
         taken, held, start, free = 0.0, 0.0, -np.inf, x
         for j in range(n):
@@ -93,7 +94,7 @@ def norm_below_ends(
             total, norm, growth = 0.0, 0.0, 0.0
             for j in range(n):
                 over = max(worth[j] - nu, 0.0)
-                rising = free[j] if over > 0 else 0.0
+                rising = free[j] * (worth[j] > nu)
                 share = over * rising
                 total += share
                 norm += share * over
@@ -104,7 +105,7 @@ def norm_below_ends(
             # From the right, where the last round may have ended, one step goes left.
             if not (moved >= start):
                 moved = start
-            if not (miss > MISS or (step == 0 and miss < -MISS)) or moved == nu:
+            if not (miss > goal or (step == 0 and miss < -goal)) or moved == nu:
                 break
             nu = moved
         tau, same = left / total, True
@@ -115,9 +116,11 @@ def norm_below_ends(
             same &= beyond == full[j]
             full[j] = beyond
             x[j] = min(wish, end) / slopes[j]
-        if same:
+        if same and goal == MISS:
             _pull(numbers)
             return left > 0 and (equal or nu >= 0), nu
+        if same:
+            goal = MISS
     return False, nu
 
 

@@ -11,36 +11,48 @@ import numpy as np
 
 from ..compiled import inlined, part
 
-#: Keys that are put in order one by one before such runs are merged.
-RUN = 16
+#: Keys of a run, each compared with all: many comparisons, of which several are made at
+#: once, and none of which decides what is done next. Runs are merged.
+RUN = 64
 
 
 @part
-def order_of(keys: Any) -> Any:
-    """Numbers of the keys from the least to the largest: shape (n,)."""
-    n = len(keys)
+def order_of(keys: Any, n: int) -> Any:
+    """Numbers of the first n keys from the least to the largest: shape (n,)."""
     order, other = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for start in range(0, n, RUN):
-        for k in range(start, min(start + RUN, n)):
-            at = k
-            while at > start and keys[order[at - 1]] > keys[k]:
-                order[at] = order[at - 1]
-                at -= 1
-            order[at] = k
+        stop = min(start + RUN, n)
+        _place(keys[start:stop], order[start:stop], other[start:stop], start)
     width = RUN
     while width < n:
         for start in range(0, n, 2 * width):
-            _merge(keys, order, other, start, width)
+            _merge(keys, order, other, start, min(start + width, n), width)
         order, other = other, order
         width *= 2
     return order
 
 
 @inlined
-def _merge(keys: Any, order: Any, to: Any, start: int, width: int) -> None:
+def _place(keys: Any, order: Any, rank: Any, start: int) -> None:
+    """One run: a key's place is the number of keys below it, or the next one free."""
+    n = len(keys)
+    for j in range(n):
+        rank[j], order[j] = 0, -1
+    for k in range(n):
+        key = keys[k]
+        for j in range(n):
+            rank[j] += key < keys[j]
+    for j in range(n):
+        at = rank[j]
+        while order[at] >= 0:
+            at += 1
+        order[at] = start + j
+
+
+@inlined
+def _merge(keys: Any, order: Any, to: Any, start: int, middle: int, width: int) -> None:
     """Two runs that follow each other, as one."""
-    middle = min(start + width, len(keys))
-    stop = min(middle + width, len(keys))
+    stop = min(middle + width, len(order))
     one, two = start, middle
     for k in range(start, stop):
         if one < middle and (two == stop or keys[order[one]] <= keys[order[two]]):
@@ -49,35 +61,3 @@ def _merge(keys: Any, order: Any, to: Any, start: int, width: int) -> None:
         else:
             to[k] = order[two]
             two += 1
-
-
-@part
-def heap_of(keys: Any, numbers: Any, count: int) -> None:
-    """Put the least of the first keys, and its number, at the top of a heap."""
-    for start in range(count // 2 - 1, -1, -1):
-        _sift(keys, numbers, start, count)
-
-
-@part
-def without_least(keys: Any, numbers: Any, count: int) -> None:
-    """Take the least away: the heap is one shorter."""
-    keys[0], numbers[0] = keys[count - 1], numbers[count - 1]
-    _sift(keys, numbers, 0, count - 1)
-
-
-@inlined
-def _sift(keys: Any, numbers: Any, start: int, count: int) -> None:
-    """Let the key at a place sink until none below it is smaller."""
-    at, key, number = start, keys[start], numbers[start]
-    while 2 * at + 1 < count:
-        low = 2 * at + 1
-        up = low + 1
-        if up < count and (
-            keys[up] < keys[low] or (keys[up] == keys[low] and numbers[up] < numbers[low])
-        ):
-            low = up
-        if key < keys[low] or (key == keys[low] and number < numbers[low]):
-            break
-        keys[at], numbers[at] = keys[low], numbers[low]
-        at = low
-    keys[at], numbers[at] = key, number
