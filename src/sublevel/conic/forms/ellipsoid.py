@@ -25,8 +25,8 @@ from .point import FormPoint
 STEPS, MISS = 80, 4e-15
 #: How far a norm may be from 1 that should be 1.
 NEAR = 1e-9
-#: Most rounds in which entries are put at their upper ends, or taken back; the miss that
-#: is enough until the ends are those of the round before.
+#: Most rounds in which entries are put at their upper ends, or taken back, and the miss
+#: that is enough until the ends are those of the round before.
 ROUNDS, COARSE = 20, 0.1
 
 
