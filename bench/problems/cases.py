@@ -71,15 +71,18 @@ class Case:
         for parameter, values in zip(parameters, self.slots, strict=True):
             parameter.value = values[i].reshape(parameter.shape)
 
-    def live(self):
-        """A live Clarabel on CVXPY's own matrices, which are read before the clock."""
+    def matrices(self):
+        """CVXPY's own matrices, one set a context, and the sign of the objective."""
         problem, parameters = self.by_hand()
         matrices = []
         for i in range(len(self.X)):
             self.set(parameters, i)
             matrices.append(problem.get_problem_data(cp.CLARABEL)[0])
-        sign = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
-        return raw_clarabel.resolved(matrices, sign)
+        return matrices, 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
+
+    def live(self):
+        """A live Clarabel on CVXPY's own matrices, which are read before the clock."""
+        return raw_clarabel.resolved(*self.matrices())
 
 
 def sets(loss, dim, budget, centre=0.0):

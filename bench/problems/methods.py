@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import cvxpy as cp
 import numpy as np
-from problems import by_rsome
+from problems import by_moreau, by_rsome
 
 import sublevel as sl
 from sublevel.conic.solver import Clarabel
@@ -101,7 +101,7 @@ METHODS = (
     Ours("ours"),
     Ours("ours, one by one", {"solver": sl.robust.Clarabel()}),
     Resolved("CVXPY DPP", "CLARABEL"),
-    Resolved("moreau", "MOREAU"),
+    ByOther("moreau", ("moreau",), by_moreau.prepare),
     ByOther("RSOME", ("rsome", "ecos"), by_rsome.prepare),
 )
 

@@ -27,8 +27,8 @@ _LOG = logging.getLogger(__name__)
 
 #: Contexts that are predicted in one go before they are solved one by one.
 AHEAD = 100
-#: Most contexts, and most numbers, that are decided in one go.
-MOST_CONTEXTS, MOST_NUMBERS = 1000, 2_000_000
+#: Most contexts that are decided in one go.
+MOST_CONTEXTS = 1000
 #: The same where there is nobody to share them with.
 MOST_ALONE = 4000
 
@@ -102,10 +102,8 @@ def decide_chunks(
     task = task.for_contexts(sets.total)
     if step is None:
         # As many as share the work and fit in memory together.
-        program = task.compiled.program
-        numbers = len(program.indices) + program.height + program.width
         most = MOST_ALONE if workers == 1 else MOST_CONTEXTS
-        step = max(1, min(MOST_NUMBERS // numbers, most))
+        step = min(task.most_contexts, most)
     if rows <= step:
         return _decide_at_once(task, sets, bar, rescue)
     # A context that no result speaks of would be seen.

@@ -28,6 +28,9 @@ _LOG = logging.getLogger(__name__)
 _AGAIN = Clarabel(effort=1), Clarabel(effort=2)
 #: Solvers that check the rays by which they prove that there is no solution.
 _OWN = (Clarabel, Batched, ClosedForm, CompiledForm)
+#: Most numbers of the contexts that are decided in one go. A formula takes so little
+#: time that it counts whether what is read and judged is still in the cache.
+_MOST_NUMBERS, _MOST_BY_FORMULA = 2_000_000, 500_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,14 @@ class ChunkTask:
             return self
         solver = self.solver.chosen(self.compiled.program, contexts)
         return replace(self, solver=solver)
+
+    @property
+    def most_contexts(self) -> int:
+        """Contexts that are best decided in one go, at the most."""
+        program = self.compiled.program
+        by_formula = isinstance(self.solver, ClosedForm | CompiledForm)
+        most = _MOST_BY_FORMULA if by_formula else _MOST_NUMBERS
+        return max(1, most // (len(program.indices) + program.height + program.width))
 
     def decide(self, batches: Sequence[Batch | None], rows: int) -> DecisionArrays:
         """Decide `rows` contexts; a failed one is a status.
