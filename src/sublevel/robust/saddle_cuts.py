@@ -143,9 +143,7 @@ def are_kept(
     with np.errstate(all="ignore"):
         at_most = above.at_radius(radius)
         other = np.where(has_below, below.at_radius(radius), np.inf)
-        # The decision asked about is as far from the best as those beside it may be.
-        nearby = np.maximum(above.gap, np.where(has_below, below.gap, 0.0))
-        at_most = np.minimum(at_most, other) + np.maximum(nearby, GOOD * above.size)
+        at_most = np.minimum(at_most, other) + left_open(above, below, has_below)
         over, under = _Side(at_most, above), _Side(at_most, below)
         _sharpen(radius, over, under, has_below)
         most = np.where(
@@ -166,6 +164,15 @@ def are_kept(
             outside = np.maximum(square - radius**2, 0.0)
             proved |= (room > 0) & (linear > 0) & (linear**2 >= outside * curved)
         return np.asarray(proved & (over.short < 0) & (radius > 0))
+
+
+def left_open(above: Cuts, below: Cuts, has_below: Flags) -> Array:
+    """How far the decision asked about may be from the best: as those beside it.
+
+    And no less than what certificates of optimality are silent about, shape (k,).
+    """
+    nearby = np.maximum(above.gap, np.where(has_below, below.gap, 0.0))
+    return np.asarray(np.maximum(nearby, GOOD * above.size))
 
 
 class _Side:

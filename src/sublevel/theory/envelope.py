@@ -28,6 +28,8 @@ __all__ = ["best_bound", "decay", "envelope"]
 
 #: Knees tried before the best of them is refined.
 _KNEES = np.linspace(0.0, 0.5, 33)
+#: Ratios that are tried for a knee as well, the nearest to the best.
+CORNERS = 4
 
 
 def decay(ratio: npt.ArrayLike) -> Array:
@@ -121,8 +123,11 @@ def best_bound(ratios: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> f
     near = int(np.argmin(tried))
     around = _KNEES[max(0, near - 1)], _KNEES[min(near + 1, _KNEES.size - 1)]
     refined = minimize_scalar(average, bounds=around, method="bounded")
+    # At a ratio the average has a corner, which the search comes close to only.
+    corners = values[values <= _KNEES[-1]]
+    nearest = corners[np.argsort(np.abs(corners - refined.x))[:CORNERS]]
     # Every knee is a valid bound, so an imperfect search costs only tightness.
-    return min(tried[near], float(refined.fun))
+    return min(tried[near], float(refined.fun), *map(average, nearest.tolist()))
 
 
 @lru_cache(maxsize=256)

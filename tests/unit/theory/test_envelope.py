@@ -87,6 +87,11 @@ def test_best_bound_is_above_every_grouping_and_below_every_knee(values, random)
         assert found <= envelope(values, knee).mean() + 1e-12
 
 
+def test_the_best_knee_may_be_a_ratio():
+    values = np.array([1.0, 0.2])
+    assert best_bound(values) <= envelope(values, 0.2).mean()
+
+
 def test_best_bound_of_a_large_mean():
     assert best_bound([0.5, 3.5]) == pytest.approx(exp(-1 / 2))
     assert best_bound([0.0, 0.0]) == 0.0

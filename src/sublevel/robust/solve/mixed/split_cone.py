@@ -196,14 +196,26 @@ def largest_diagonal(square: Array) -> Array:
     least = float(np.linalg.eigvalsh(square)[0])
     if least < WORTH**2:
         return np.zeros(len(square))
-    taken = np.full(len(square), least / 2)
+    taken = _as_far_as_digits_go(square, np.full(len(square), least / 2))
+    # Rounding must not leave a negative eigenvalue behind.
+    left = float(np.linalg.eigvalsh(square - np.diag(taken))[0])
+    return np.asarray(np.maximum(taken - max(-left, 0.0) - ROUNDING, 0.0))
+
+
+def _as_far_as_digits_go(square: Array, taken: Array) -> Array:
+    """Newton's method, until what is left is singular to the last digit."""
     mu = 1.0
     while mu > FINEST:
         for _ in range(MOST_STEPS):
-            inverse = np.linalg.inv(square - np.diag(taken))
-            slope = 1 + mu * (1 / taken - np.diag(inverse))
-            bend = mu * (inverse * inverse.T + np.diag(taken**-2))
-            step = np.linalg.solve(bend, slope)
+            try:
+                inverse = np.linalg.inv(square - np.diag(taken))
+                slope = 1 + mu * (1 / taken - np.diag(inverse))
+                bend = mu * (inverse * inverse.T + np.diag(taken**-2))
+                step = np.linalg.solve(bend, slope)
+            except np.linalg.LinAlgError:
+                return taken
+            if not np.isfinite(step).all():
+                return taken
             length = 1.0
             while not _is_inside(square, taken + length * step):
                 length /= 2
@@ -211,9 +223,7 @@ def largest_diagonal(square: Array) -> Array:
             if float(slope @ step) < mu:
                 break
         mu /= 5
-    # Rounding must not leave a negative eigenvalue behind.
-    left = float(np.linalg.eigvalsh(square - np.diag(taken))[0])
-    return np.asarray(np.maximum(taken - max(-left, 0.0) - ROUNDING, 0.0))
+    return taken
 
 
 def _is_inside(square: Array, taken: Array) -> bool:
