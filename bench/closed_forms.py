@@ -47,7 +47,7 @@ def by_hand(case):
 
 
 def simplex(case, turns, raw):
-    """The portfolio of bench/compiled.py, by its formula."""
+    """A portfolio, by its formula."""
     data, policy = by_hand(case), case.pose().compile()
     policy.decide(case.X)
     solve, decide, differ = [], [], 0.0

@@ -399,7 +399,7 @@ def _as_array(owner: str, name: str, value: object, finite: bool) -> Array:
 
 def require_sized(owner: str, name: str, array: Array) -> None:
     """Beyond LARGEST sums and squares are infinite, and answers would be wrong."""
-    # What all is well with is seen without a copy; nan is not below anything.
+    # The usual case takes no copy. With nan both are false, and the slow way decides.
     if array.size and array.min() >= -LARGEST and array.max() <= LARGEST:
         return
     size = np.where(np.isfinite(array), np.abs(array), 0.0)

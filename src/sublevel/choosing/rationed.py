@@ -23,16 +23,16 @@ calibrated is one number.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
 from ..checks import Array, briefly, is_number, require_level
 from ..errors import InvalidParameter
+from ..loss_set.source import PredictsSets
 from ..losses import Gaussian
 from ..predictions import Prediction, Table
+from ..predictions.tables import count_rows
 from ..robust.policy import Policy
 
 _OWNER = "Rationed"
@@ -54,7 +54,9 @@ class Rationed:
     average over contexts is kept as with any model. Where a decision has much at stake
     it is broken more often, and where it has little less often: contexts at .001 are
     all but unprotected. Use `Mondrian` where each group needs a promise of its own.
-    Every prediction takes two more decisions.
+    Every prediction takes two more decisions, at the values that ordinary parameters
+    have when it is made. Its last digits may differ with the number of rows asked at
+    once, by which solvers are chosen.
 
     Parameters
     ----------
@@ -64,7 +66,8 @@ class Rationed:
         Their stakes tell what is typical. Outcomes are not needed. Rows that calibrate
         must not be among them.
     alpha : float in (0, 1), default 0.1
-        The violation level that is wanted: at small ones stakes matter less.
+        The violation level that is wanted: at small ones stakes matter less. From .31
+        on it counts as .31, below which a radius is too small to read a stake off.
     power : float, at least 0, optional
         By default min(1, 1 / z^2) with z the 1 - alpha quantile of a normal error: .61
         at .1, .18 at .01. 0 leaves the model as it is. `sl.choose` tells which is best.
@@ -72,10 +75,11 @@ class Rationed:
     Attributes
     ----------
     power : as given, or as alpha says
+    policy : as given
     radius : float, at which stakes are read off
     typical : float, the stake that is protected as much as by the model as it is
-        Normal errors at X are then beyond their radii with probability alpha on
-        average.
+        Normal errors are then beyond their radii with probability alpha on average
+        over the rows of X at which protection costs something.
 
     Examples
     --------
@@ -115,7 +119,12 @@ class Rationed:
         if not (is_number(power) and 0 <= power < np.inf):
             raise InvalidParameter(
                 f"{_OWNER}(power=...) must be a number of at least 0, got "
-                f"{briefly(power)}."
+                f"{briefly(power)}. Leave it out for what alpha says."
+            )
+        if count_rows(X) == 0:
+            raise InvalidParameter(
+                f"{_OWNER}(policy, X) must have training contexts, got none. Give the "
+                "X that the model was fitted on."
             )
         self.policy, self.power, self.radius = policy, float(power), quantile
         self._source = _gaussian_source(policy)
@@ -139,6 +148,12 @@ class Rationed:
         if factor is not None:
             factor = ratio[:, None, None] * factor
         return Prediction(prediction.location, scale, factor=factor)
+
+    def __repr__(self) -> str:
+        return (
+            f"Rationed(power={self.power:.3g}, radius={self.radius:.3g}, "
+            f"typical={self.typical:.3g})"
+        )
 
     def stakes(self, X: Table) -> Array:
         """What a unit of radius costs at every row of X, shape (n,).
@@ -166,8 +181,9 @@ class Rationed:
 
     def _predict(self, X: Table) -> Prediction:
         (part,) = self._source.predict_set(X, budget=1.0).parts
-        prediction: Prediction = part.prediction
-        return prediction
+        # A Gaussian loss asks its model for nothing else.
+        assert isinstance(part.prediction, Prediction)
+        return part.prediction
 
 
 def _shares(logs: Array, power: float) -> Array:
@@ -194,7 +210,7 @@ def _typical(stakes: Array, power: float, radius: float) -> float:
     return float(np.exp(brentq(excess, unprotected, float(logs.max()))))
 
 
-def _gaussian_source(policy: object) -> Any:
+def _gaussian_source(policy: object) -> PredictsSets:
     """The only LossSet of a policy, if its loss takes spreads as they are."""
     keys = policy.problem.keys if isinstance(policy, Policy) else ()
     sources = [key.predicted for key in keys]
@@ -208,6 +224,7 @@ def _gaussian_source(policy: object) -> Any:
     if not isinstance(loss, Gaussian):
         raise InvalidParameter(
             f"{_OWNER}(policy) must have a LossSet with loss='gaussian', whose model "
-            f"predicts a spread, got {type(loss).__name__}."
+            f"predicts a spread, got {type(loss).__name__}. Compile the problem with "
+            "sl.LossSet(model, 'gaussian')."
         )
     return sources[0]

@@ -333,10 +333,8 @@ def fill(
     bases = moving.bases(fixed)
     for name, (_, where, part) in moving.blocks.items():
         base = bases[name]
-        # One product for all contexts.
-        values = part(theta) if len(where) else np.zeros((n, 0))
-        # A program of its own: `values` may be a view of the slots.
-        values = values + base[where] if len(where) else values
+        # One product for all contexts, in an array of its own: a part may be a view.
+        values = part(theta) + base[where] if len(where) else np.zeros((n, 0))
         blocks[name] = Varying(base, where, values)
     return ProgramData(program, **blocks)
 

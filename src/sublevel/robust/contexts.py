@@ -285,8 +285,8 @@ def predicted_sets(
     if len(losses) != 1 or budget is None:
         raise InvalidParameter(
             "Predictions alone do not tell the sets: the LossSet is a union of folds, "
-            "or its budget differs between contexts. Give covariates, and the LossSet; "
-            "for groups, or the model."
+            "or its budget differs between contexts. Give covariates: with the "
+            "LossSet, or with the model where budgets differ by group."
         )
     if not losses[0].has_slots:
         raise InvalidParameter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import cvxpy as cp
@@ -80,17 +80,16 @@ class LevelProofs:
         worst = sense * arrays.objective
         outcome = self._residual(rows, arrays.outcomes[0])
         with np.errstate(all="ignore"):
-            gap = np.maximum(worst - sense * arrays.bound, 0.0)
             cuts = Cuts(
                 self._radius(levels, rows),
                 worst,
                 middle,
-                gap,
+                np.maximum(worst - sense * arrays.bound, 0.0),
                 outcome,
                 np.sum(outcome * self._whitened[rows], axis=1),
             )
             # Of that much, certificates of optimality are silent.
-            gap += GOOD * cuts.size
+            cuts = replace(cuts, gap=cuts.gap + GOOD * cuts.size)
             useful = cuts.useful & np.isfinite(cuts.along)
         self._still.learn(rows, cuts, arrays)
         self._point = np.concatenate([self._point, rows[useful]])
@@ -105,28 +104,17 @@ class LevelProofs:
         proved = self._still.kept(self._radius(levels, rows), rows)
         if not len(self._cuts):
             return proved
-        places, ranks = np.unique(self._level, return_inverse=True)
-        width = len(places) + 1
-        keys = self._point * width + ranks
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        wanted = rows * width + np.searchsorted(places, levels)
-        after = np.searchsorted(keys, wanted)
-        last = len(keys) - 1
-        higher = order[np.minimum(after, last)]
-        lower = order[np.maximum(after - 1, 0)]
-        has_above = (after <= last) & (self._point[higher] == rows)
-        has_below = (after > 0) & (self._point[lower] == rows)
-        some = np.flatnonzero(has_above)
+        above, below = neighbours(self._point, self._level, rows, levels)
+        some = np.flatnonzero(above >= 0)
         if some.size:
-            both = has_below[some]
-            above = higher[some]
+            above, below = above[some], below[some]
+            has_below = below >= 0
             proved[some] |= are_kept(
                 self._radius(levels[some], rows[some]),
                 np.sum(self._whitened[rows[some]] ** 2, axis=1),
                 self._cuts.at(above),
-                self._cuts.at(np.where(both, lower[some], above)),
-                both,
+                self._cuts.at(np.where(has_below, below, above)),
+                has_below,
             )
         return proved
 
@@ -142,6 +130,40 @@ class LevelProofs:
         result = whitened(self.sets.loss, prediction, residual)
         assert result is not None
         return result
+
+
+def neighbours(
+    points: Rows, levels: Array, rows: Rows, wanted: Array
+) -> tuple[Rows, Rows]:
+    """Of levels looked at, the nearest above and below others at the same points.
+
+    Parameters
+    ----------
+    points, levels : what was looked at, shape (m,) each
+    rows, wanted : points and levels that were not, shape (k,) each
+
+    Returns
+    -------
+    tuple of two arrays of shape (k,) of places among the first two, -1 where there is
+    none
+
+    Examples
+    --------
+    >>> points, levels = np.array([0, 0, 1]), np.array([1.0, 3.0, 2.0])
+    >>> neighbours(points, levels, np.array([0, 1]), np.array([2.0, 2.5]))
+    (array([ 1, -1]), array([0, 2]))
+    """
+    places, ranks = np.unique(levels, return_inverse=True)
+    width = len(places) + 1
+    keys = points * width + ranks
+    order = np.argsort(keys, kind="stable")
+    after = np.searchsorted(keys[order], rows * width + np.searchsorted(places, wanted))
+    nearest = []
+    for at in (after, after - 1):
+        place = order[np.clip(at, 0, len(order) - 1)]
+        there = (at >= 0) & (at < len(order)) & (points[place] == rows)
+        nearest.append(np.where(there, place, -1))
+    return nearest[0], nearest[1]
 
 
 def proofs_of(
@@ -160,7 +182,7 @@ def proofs_of(
     batch, key = labelled.batches[0], labelled.keys[0]
     if not isinstance(batch, SetBatch) or key.nonneg.any():
         return None
-    if not (policy.solver is None or policy.solver in TRUSTED):
+    if policy.solver not in TRUSTED:
         return None
     choice = policy.choice
     if choice is not None and isinstance(choice.solver, ClosedForm):

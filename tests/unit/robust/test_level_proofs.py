@@ -305,9 +305,62 @@ def test_other_losses_are_not_whitened():
     assert whitened(sl.losses.Absolute(), at, np.ones((1, 2))) is None
 
 
-def test_nothing_is_proved_where_nothing_can_be():
+class Unknown(sl.robust.Clarabel):
+    """A solver of the user's own, whose dual values nobody has looked at."""
+
+
+def with_integers():
+    problem = battery()
+    switch = cp.Variable(boolean=True)
+    return sl.RobustProblem(
+        problem.objective, [*problem.constraints, switch == 1], problem.uncertainty
+    )
+
+
+def by_formula():
+    r, w = sl.Uncertain(HOURS, name="r"), cp.Variable(HOURS, nonneg=True)
+    sets = sl.LossSet(forecast)
+    return sl.RobustProblem(cp.Maximize(r @ w), [cp.sum(w) == 1], {r: sets})
+
+
+def never_negative():
+    """Outcomes are known to be positive: sets are balls that are cut off."""
+    y, x = sl.Uncertain(HOURS, name="y", nonneg=True), cp.Variable(HOURS, nonneg=True)
+    cost = y @ x + 0.1 * cp.sum_squares(x)
+    sets = sl.LossSet(forecast)
+    return sl.RobustProblem(cp.Minimize(cost), [cp.sum(x) == 1], {y: sets})
+
+
+NOT_PROVED = {
+    "another loss": lambda: battery("absolute").compile(),
+    "uncertain rows": lambda: covering().compile(),
+    "outcomes of one sign": lambda: never_negative().compile(),
+    "a solver of one's own": lambda: battery().compile(solver=Unknown()),
+    "a formula": lambda: by_formula().compile(),
+    "integers": lambda: with_integers().compile(),
+}
+
+
+@pytest.mark.parametrize("name", NOT_PROVED)
+def test_nothing_is_proved_where_nothing_can_be(name):
     X, Y = draw(1, 20)
-    for problem in (battery("absolute"), covering()):
-        assert points_of(problem.compile(), X, Y, "test", None, None).proofs is None
-    some = points_of(battery().compile(solver="CLARABEL"), X, Y, "test", None, None)
-    assert some.proofs is not None
+    policy = NOT_PROVED[name]()
+    assert points_of(policy, np.abs(X), np.abs(Y), "test", None, None).proofs is None
+
+
+def test_nothing_is_proved_beside_a_fallback():
+    X, Y = draw(1, 20)
+    policy = battery().compile()
+    variables = policy.problem.prepared().layout.variables
+    # The charge stays where it is, and nothing goes in or out.
+    rest = {v.name: np.full(v.shape, 0.5 * (v.shape[0] > HOURS)) for v in variables}
+    for fallback in (rest, None):
+        points = points_of(policy, X, Y, "test", fallback, None)
+        assert (points.proofs is None) == (fallback is not None)
+
+
+def test_with_clarabel_and_without_a_name_there_are_proofs():
+    X, Y = draw(1, 20)
+    for solver in ("CLARABEL", None):
+        some = points_of(battery().compile(solver=solver), X, Y, "test", None, None)
+        assert some.proofs is not None
