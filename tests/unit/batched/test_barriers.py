@@ -8,8 +8,8 @@ pytest.importorskip("numba")
 from numba import njit
 
 from sublevel.conic.batched import barriers, elementary
-from sublevel.conic.batched.lanes import load, store
-from sublevel.conic.batched.nonsymmetric import CENTRE
+from sublevel.conic.batched.lanes import load, splat, store
+from sublevel.conic.batched.nonsymmetric import CENTRE, _both, _dual_barrier
 
 EXPONENTS = [0.0, 0.5, 0.2, 0.97, 0.01]
 
@@ -118,6 +118,73 @@ def test_derivatives_and_shadows(a):
         apart = slope(here + t * one[:, i]) - slope(here - t * one[:, i])
         third = apart / (4 * t)
         assert np.abs(result[6:9, i] - third).max() <= 1e-3 * np.abs(third).max()
+
+
+@njit
+def scaling(exponent, primal, dual, result):
+    """The scaling of a slack and a multiplier, as it is and by the dual alone."""
+    s = load(primal, 0), load(primal, 1), load(primal, 2)
+    u, v, w = load(dual, 0), load(dual, 1), load(dual, 2)
+    power, psi = barriers.level(exponent, u, v, w)
+    over, c = barriers.inverses(exponent, u, v, w), barriers.weights(exponent)
+    g = barriers.slopes(exponent, u, v, w, power, over)
+    H = barriers.hessian(c, over, psi, g, barriers.curves(exponent, u, power, over))
+    shadow = (
+        g[0] / psi + c[0] * over[0],
+        g[1] / psi + c[1] * over[1],
+        g[2] / psi + c[2] * over[2],
+    )
+    other = barriers.shadow_of_slack(exponent, s[0], s[1], s[2])
+    mu = splat(0.7)
+    for by_dual in range(2):
+        block = _both(s, (u, v, w), shadow, other, H, splat(float(by_dual)), mu)
+        for k in range(6):
+            store(result, 6 * by_dual + k, block[k])
+    for k in range(6):
+        store(result, 12 + k, H[k])
+    for k in range(3):
+        store(result, 18 + k, shadow[k])
+        store(result, 21 + k, other[k])
+    store(result, 24, _dual_barrier(exponent, u, v, w))
+
+
+def symmetric(block):
+    """Six numbers, down the columns of the upper half, as a matrix."""
+    a, b, c, d, e, f = block
+    return np.array([[a, b, d], [b, c, e], [d, e, f]])
+
+
+@pytest.mark.parametrize("a", EXPONENTS)
+def test_the_scaling_takes_multipliers_to_slacks_and_shadows_to_shadows(a):
+    rng = np.random.default_rng(3)
+    z = points(a, rng)
+    # A slack is the shadow of a point of the dual cone.
+    s = np.array([-gradient(a, near) for near in points(a, rng).T]).T.copy()
+    result = np.zeros((25, 8))
+    scaling(a, *(part.ctypes.data for part in (s, z, result)))
+    both = 0
+    for i in range(8):
+        curve = symmetric(result[12:18, i])
+        shadow, other = result[18:21, i], result[21:24, i]
+        assert result[24, i] == pytest.approx(barrier(a, z[:, i]), rel=1e-12, abs=1e-12)
+        own = symmetric(result[:6, i])
+        assert (np.linalg.eigvalsh(own) > 0).all()
+        dual = symmetric(result[6:12, i])
+        np.testing.assert_allclose(dual, 0.7 * curve, rtol=1e-12)
+        if not np.allclose(own, s[:, i] @ z[:, i] / 3 * curve, rtol=1e-6):
+            both += 1
+            np.testing.assert_allclose(own @ z[:, i], s[:, i], rtol=1e-8)
+            np.testing.assert_allclose(own @ other, shadow, rtol=1e-8)
+            # Beside what these ask for it is as large as the Hessian is beside them.
+            at = curve @ other - shadow @ other / 3 * shadow
+            rest = (
+                curve - np.outer(shadow, shadow) / 3 - np.outer(at, at) / (at @ other)
+            )
+            ours, theirs = np.stack([s[:, i], shadow]), np.stack([z[:, i], other])
+            asked = ours.T @ np.linalg.solve(ours @ theirs.T, ours)
+            much = s[:, i] @ z[:, i] / 3 * np.linalg.norm(rest)
+            assert np.trace(own - asked) == pytest.approx(much, rel=1e-6)
+    assert both > 4
 
 
 @pytest.mark.parametrize("a", EXPONENTS)

@@ -262,5 +262,23 @@ def test_what_is_refused():
             sl.Rationed(policy, X, power=power)
     with pytest.raises(InvalidParameter, match="alpha"):
         sl.Rationed(policy, X, alpha=1.0)
+    with pytest.raises(InvalidParameter, match=r"got none. Give the X"):
+        sl.Rationed(policy, X[:0])
     with pytest.raises(InvalidParameter, match="none among 4"):
         sl.Rationed(stock_policy(noisy, cap=1.0), X)
+
+
+def test_it_says_what_it_is():
+    said = repr(sl.Rationed(stock_policy(noisy), contexts(20, 0)))
+    assert said.startswith("Rationed(power=0.609, radius=1.28, typical=")
+
+
+def test_next_to_nothing_at_stake_does_not_move_what_is_typical():
+    """A stake that is solver noise counts as a small one, not by its logarithm."""
+    spread = np.append(np.full(20, 1.0), 1e-9)
+
+    def model(X):
+        return np.full((len(X), 1), 5.0), spread[: len(X), None]
+
+    typical = sl.Rationed(stock_policy(model), np.zeros((21, 1)), power=0).typical
+    assert typical == pytest.approx(1e-4 ** (1 / 21), rel=1e-6)

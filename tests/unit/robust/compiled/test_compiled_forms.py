@@ -201,7 +201,7 @@ def test_a_row_is_decided_as_in_a_table(kind, rng, monkeypatch):
             np.testing.assert_array_equal(mine, theirs[: len(mine)])
 
 
-def test_few_contexts_do_not_load_numba(rng):
+def test_few_contexts_are_solved_without_numba(rng):
     policy = portfolio(calibrated("gaussian", 3, rng), 3)[2].compile()
     program = policy._engine._compiled[1].program
     assert isinstance(ClosedForm().chosen(program, 100), ClosedForm)
