@@ -23,14 +23,14 @@ KINDS = ("exp", "power")
 
 
 @lru_cache(maxsize=64)
-def alike(
+def curved_cones(
     cones: tuple[tuple[str, float], ...],
 ) -> tuple[tuple[str, float, Indices], ...]:
     """Kind, number and rows, shape (k, 3), of those of some cones that are alike.
 
     Examples
     --------
-    >>> alike((("nonneg", 2), ("exp", 3), ("power", 0.5), ("exp", 3)))[0]
+    >>> curved_cones((("nonneg", 2), ("exp", 3), ("power", 0.5), ("exp", 3)))[0]
     ('exp', 3, array([[ 2,  3,  4],
            [ 8,  9, 10]]))
     """

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
-from .membership import KINDS, alike, change_into_cone, change_into_dual
-from .optimality import quadratic, times, transposed
+from .membership import KINDS, change_into_cone, change_into_dual, curved_cones
+from .products import quadratic, times, transposed
 from .program import ProgramData, rows_of
 
 Flags = npt.NDArray[np.bool_]
@@ -121,7 +121,7 @@ def _corrected(data: ProgramData, z: Array) -> Array:
         z[gone, cone] = 0.0
         start = cone.stop
     small = tiny & np.isfinite(unit)
-    for kind, _, places in alike(program.cones):
+    for kind, _, places in curved_cones(program.cones):
         points = z[:, places]
         flat = _on_face(kind, points.reshape(-1, 3), small[:, places].reshape(-1, 3))
         z[:, places] = flat.reshape(points.shape)
@@ -206,7 +206,7 @@ def _in_dual_cones(data: ProgramData, z: Array) -> Array:
             # A multiplier of zero lies in any cone.
             z[:, rows] = np.where((z[:, rows] == 0).all(axis=1)[:, None], 0.0, np.nan)
         start = rows.stop
-    for kind, number, places in alike(data.program.cones):
+    for kind, number, places in curved_cones(data.program.cones):
         points = z[:, places]
         moved = _inside(kind, number, points.reshape(-1, 3))
         z[:, places] = moved.reshape(points.shape)

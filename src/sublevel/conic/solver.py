@@ -160,15 +160,16 @@ class Clarabel:
             if lost.size:
                 written = _run(data.at(lost), careful=True, least=0.0)
                 _replace(solved, lost, written)
+        rows = np.flatnonzero(np.isfinite(solved.x).all(axis=1))
         for _ in range(2 * (self.effort > 1)):
-            rows = np.flatnonzero(np.isfinite(solved.x).all(axis=1))
             if not rows.size:
                 break
             part = data.at(rows)
             units = scale(part, solved.x[rows])
             _replace(solved, rows, _in_units(part, units, careful=True))
-            if (solved.status[rows] == OPTIMAL).all():
-                break
+            # Whether a context is solved once more is its own matter, so that no answer
+            # depends on what else is in the chunk.
+            rows = rows[solved.status[rows] != OPTIMAL]
         return solved
 
 
@@ -290,17 +291,20 @@ def _carefully(data: ProgramData, least_size: float) -> Solutions:
                 if least <= GOOD:
                     break
             elif one.status != FAILED:
-                # That there is no solution is believed if proved, or said twice.
-                claims.append(one.status)
                 point, multipliers = np.array([one.x]), np.array([one.z])
                 own = np.array([one.status])
                 proved[i] = proofs(here, own, point, multipliers)[0]
-                if proved[i] or claims.count(one.status) > 1:
+                # That nothing is feasible is believed if proved, or said twice. A
+                # direction that improves without end is one, or is none: looked at in
+                # better units, many are costs that bend too late for a solver.
+                if proved[i] or one.status == INFEASIBLE:
+                    claims.append(one.status)
+                if proved[i] or len(claims) > 1:
                     break
         if least <= PASSABLE:
             status[i] = OPTIMAL
         elif claims:
-            status[i] = claims[-1] if proved[i] else claims[0]
+            status[i] = claims[-1]
     proved &= status != OPTIMAL
     resolution = np.full(len(data), RESOLVED)
     return Solutions(status, x, value, bound, resolution, proved)

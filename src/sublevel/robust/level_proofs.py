@@ -124,10 +124,8 @@ class LevelProofs:
 
     def _residual(self, rows: Rows, outcomes: Array) -> Array:
         """Whitened residuals of outcomes at points, shape (k, m)."""
-        whole = len(rows) == len(self.sets)
-        prediction = self.sets.prediction if whole else self.sets.prediction[rows]
         residual = outcomes - self.sets.points[rows]
-        result = whitened(self.sets.loss, prediction, residual)
+        result = whitened(self.sets.loss, self.sets.prediction[rows], residual)
         assert result is not None
         return result
 

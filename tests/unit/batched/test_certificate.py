@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sublevel.conic.optimality import times, transposed
+from sublevel.conic import misses
+from sublevel.conic.products import times, transposed
 from sublevel.conic.program import ProgramData, whole
 
 pytest.importorskip("numba")
@@ -36,7 +37,7 @@ def solved(kind):
 def is_refused_by(name, monkeypatch, *claim):
     """Refused as a whole, and believed as a whole by whom does not look."""
     refused = not certificate.optimal(*claim).any()
-    monkeypatch.setattr(certificate, name, lambda kind, size, v: np.zeros_like(v))
+    monkeypatch.setattr(misses, name, lambda kind, size, v: np.zeros_like(v))
     return refused and bool(certificate.optimal(*claim).all())
 
 

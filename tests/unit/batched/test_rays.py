@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sublevel.conic import rays
-from sublevel.conic.optimality import transposed
+from sublevel.conic.products import transposed
 from sublevel.conic.solver import INFEASIBLE, OPTIMAL, UNBOUNDED, Clarabel
 
 from .programs import data_of

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from .. import rays
-from ..optimality import quadratic
+from ..products import quadratic
 from ..program import ConeProgram, Indices, ProgramData
 from ..scaling import Units, in_groups
 from ..solver import FAILED, INFEASIBLE, OPTIMAL, Clarabel, Solutions

@@ -78,10 +78,10 @@ class ClosedForm:
                 block, point, multipliers
             )
             x[block] = point.T
-        return finished(data, x, good, value, bound, Clarabel())
+        return with_rest_by(data, x, good, value, bound, Clarabel())
 
 
-def finished(
+def with_rest_by(
     data: ProgramData,
     x: Array,
     good: npt.NDArray[np.bool_],
@@ -111,9 +111,10 @@ def solve_form(form: Form, data: ProgramData) -> tuple[Array, Array]:
         least = least_with_norm if top.norm == "second-order" else least_with_largest
     # A context without a finite solution has none here, which is seen.
     with np.errstate(all="ignore"):
-        read = numbers_of(form, data)
+        form_numbers = numbers_of(form, data)
         coupled, equal = coupling is not None, bool(coupling and coupling.equal)
-        given = form, data, read, least(read, coupled, equal)
+        point = least(form_numbers, coupled, equal)
+        given = form, data, form_numbers, point
         return _columns(*given), _multipliers(*given)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import ProgramData
 from ..solver import Solutions
-from .closed_form import ClosedForm, finished
+from .closed_form import ClosedForm, with_rest_by
 from .form import form_of
 
 
@@ -41,4 +41,4 @@ class CompiledForm:
         value, bound = np.full(n, np.nan), np.full(n, np.nan)
         arguments = blocks_of(data, form), pattern_of(data), reading_of(form)
         solve_contexts(*arguments, x, good, value, bound)
-        return finished(data, x, good, value, bound, ClosedForm())
+        return with_rest_by(data, x, good, value, bound, ClosedForm())

@@ -119,9 +119,9 @@ def groups_from(about: Plain | None, reader: Unpacker) -> SavedGroups | None:
     several = None if flags is None else dict(flags)
     require(several is None or list(several) == names, "names of groups")
     columns = [label] if several is None else list(several.values())
-    known = label is not None or several is not None
+    has_columns = label is not None or several is not None
     require(
-        not known or all(type(column) in (str, int) for column in columns),
+        not has_columns or all(type(column) in (str, int) for column in columns),
         "a column of groups",
     )
     own = dict(zip(names, budgets.tolist(), strict=True))
