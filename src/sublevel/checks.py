@@ -17,6 +17,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Relative error that a few sums and products leave, some fifty times the machine's.
 ROUNDED = 1e-14
+#: Rounding beyond this share of a radius is worked out entry by entry.
+COARSE = 1e-8
 #: How far probabilities may be below 0, and their sum off 1: models often predict in
 #: single precision.
 _BELOW_ZERO, _OFF_ONE = 1e-9, 1e-4

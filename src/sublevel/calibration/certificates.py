@@ -36,7 +36,12 @@ ABSTAINS = (
 
 
 def decision_certificate(
-    level: float, request: Request, size: int, acts: bool, may_abstain: bool
+    level: float,
+    request: Request,
+    size: int,
+    acts: bool,
+    may_abstain: bool,
+    failing: int = 0,
 ) -> Certificate:
     """What a level promises of decisions.
 
@@ -46,6 +51,7 @@ def decision_certificate(
     acts : whether a fallback acts where no robust decision exists; at an infinite
         level that is everywhere, and nothing is promised of it
     may_abstain : whether another draw of the same size may have nothing to certify
+    failing : points at which decisions could not be computed, though they exist
     """
     delta, alpha, words = request.delta, request.alpha, request.wording
     alike = (
@@ -53,7 +59,9 @@ def decision_certificate(
     )
     needed = _needed(request)
     method = "given_decided" if request.given_decided else request.method
-    note = "" if not isinf(level) else _why_infinite(size, needed, request, acts)
+    note = (
+        "" if not isinf(level) else _why_infinite(size, needed, request, acts, failing)
+    )
     return Certificate(
         guarantee="DecisionAware",
         alpha=1.0 if isinf(level) and acts else alpha,
@@ -159,7 +167,9 @@ def given_certificate(
     )
 
 
-def _why_infinite(size: int, needed: int, request: Request, acts: bool) -> str:
+def _why_infinite(
+    size: int, needed: int, request: Request, acts: bool, failing: int
+) -> str:
     level = request.wording.level
     if size < needed:
         return (
@@ -171,6 +181,12 @@ def _why_infinite(size: int, needed: int, request: Request, acts: bool) -> str:
         return (
             "Not certifiable: at no level are enough decisions taken and kept. Add "
             "calibration data, raise alpha or delta."
+        )
+    if failing:
+        return (
+            f"Not certifiable: decisions exist at {failing} of {size} calibration "
+            "points and could not be computed there. Look at the scale of the data, "
+            "or try another solver."
         )
     if acts and request.grid is None:
         return (

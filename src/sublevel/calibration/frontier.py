@@ -66,6 +66,17 @@ def draw_lines(
     alphas : violation levels, ascending
     delta : confidence deficit of all levels together; None calibrates each on its own
     """
+    lines, band = _drawn(search, losses, alphas, delta)
+    own = [line.level for line in lines if line.calibration == "decisions"]
+    careful = search.with_failures(np.full(search.size, min(own)))
+    if careful is search:
+        return lines, band
+    return draw_lines(careful, losses, alphas, delta)
+
+
+def _drawn(
+    search: Search, losses: Array | None, alphas: list[float], delta: float | None
+) -> tuple[list[Line], Band | None]:
     if delta is None:
         lines = _one_by_one("decisions", envelope_for(search, alphas), alphas)
         if losses is not None:

@@ -5,13 +5,15 @@ at points. Where a decision at a level exists it is robust, and cannot violate i
 outcome is in its set. Where none exists nothing is done, and nothing violated; or a
 fallback acts, which violates at any level or at none. So a point at which the fallback
 keeps every constraint is safe at levels from its loss on. A decision that exists and
-could not be computed counts as a violation.
+could not be computed counts as a violation, wherever the outcome is: so decisions that
+were taken for safe are computed at the answer, and points at which that fails may
+violate at any level.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -36,6 +38,10 @@ from .levels import Levels
 from .on_grid import OnGrid
 from .proved_search import ProvedSearch
 from .request import DELTA, Request
+
+#: Most decisions that are computed only to see whether they can be, of many at once and
+#: of those that take long.
+MOST_TRIED, FEW_TRIED = 1000, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +92,12 @@ class Points(Protocol):
         their word by those that were looked at; None where nothing is ever proved.
         """
 
+    @property
+    def fails(self) -> Ask | None:
+        """Whether decisions at levels (k,), each of one point (k,), exist and cannot be
+        computed; None where none is taken for safe without being looked at.
+        """
+
     def look(self, levels: Array, rows: Rows) -> Looks:
         """What decisions do at levels (k,), each of one point (k,); or `Stopped`."""
 
@@ -99,6 +111,7 @@ class Search:
     points : the rule at its calibration points
     levels : grid
     endless : whether the grid has no top
+    failing : points at which decisions are known to fail, shape (N,); None if at none
     size : number of calibration points
     safe : points that cannot violate once the outcome is in its set, shape (N,)
     lost : points that may violate at levels above any, shape (N,)
@@ -107,6 +120,7 @@ class Search:
     points: Points
     levels: Levels
     endless: bool
+    failing: Flags | None = None
     size: int = field(init=False)
     safe: Flags = field(init=False)
     lost: Flags = field(init=False)
@@ -115,10 +129,44 @@ class Search:
         scores = self.points.scores
         safe = np.asarray(self.points.fallback_miss <= 0)
         lost = (~safe | np.isinf(scores)) & self.endless
+        if self.failing is not None:
+            lost |= self.failing
         vars(self).update(size=len(scores), safe=safe, lost=lost)
 
     def calibrate(self, request: Request, X: Table | None) -> Calibrated:
         """The level asked for, at every context, and its certificate."""
+        calibration = self._calibrated(request, X)
+        if request.given_decided:
+            # Every decision was looked at.
+            return calibration
+        careful = self.with_failures(calibration.at(X, self.size))
+        return calibration if careful is self else careful.calibrate(request, X)
+
+    def with_failures(self, levels: Array) -> Search:
+        """The search that knows where decisions taken for safe fail, at levels (N,).
+
+        The same one where they fail nowhere.
+        """
+        fails = self.points.fails
+        failing = None if fails is None else self._failing(levels, fails)
+        if failing is None or not failing.any():
+            return self
+        if self.failing is not None:
+            failing |= self.failing
+        return replace(self, failing=failing)
+
+    def _failing(self, levels: Array, fails: Ask) -> Flags:
+        skipped = self.safe & ~self.lost & (self.points.scores <= levels)
+        rows = np.flatnonzero(skipped & np.isfinite(levels))
+        most = MOST_TRIED if self.points.wave > 1 else FEW_TRIED
+        spread = np.linspace(0, len(rows) - 1, min(len(rows), most))
+        rows = rows[spread.astype(int)]
+        failing = np.zeros(self.size, dtype=bool)
+        if rows.size:
+            failing[rows] = fails(levels[rows], rows)
+        return failing
+
+    def _calibrated(self, request: Request, X: Table | None) -> Calibrated:
         if not request.is_plain:
             return self._by_guarantee(request, X)
         points, scouts = self.points, 0
@@ -127,7 +175,12 @@ class Search:
             scouts = count_scouts(self.size)
         level = self._level(request, scouts)
         certificate = decision_certificate(
-            level, request, self.size - scouts, points.has_fallback, self.may_abstain
+            level,
+            request,
+            self.size - scouts,
+            points.has_fallback,
+            self.may_abstain,
+            0 if self.failing is None else int(self.failing.sum()),
         )
         return Calibration(level, certificate)
 
@@ -161,7 +214,8 @@ class Search:
     @property
     def may_abstain(self) -> bool:
         """Whether data alone, not only their number, may leave nothing to certify."""
-        return self.points.has_fallback or bool(np.isinf(self.points.scores).any())
+        endless = bool(np.isinf(self.points.scores).any())
+        return self.points.has_fallback or endless or self.failing is not None
 
     def _by_guarantee(self, request: Request, X: Table | None) -> Calibrated:
         """Whatever the guarantee makes of the envelope scores."""
@@ -204,7 +258,10 @@ class Search:
         """The level at which the mean miss, at most 1, is controlled; inf if none."""
         levels = self.levels.downwards(self.points.scores)
         fallback = np.clip(self.points.fallback_miss, 0.0, 1.0)
-        above = np.where(np.isinf(self.points.scores), 1.0, fallback)
+        sure = np.isinf(self.points.scores)
+        if self.failing is not None:
+            sure |= self.failing
+        above = np.where(sure, 1.0, fallback)
         return risk_level(
             levels,
             lambda level: np.clip(self._at(level).miss, 0.0, 1.0),

@@ -207,6 +207,11 @@ class PolicyPoints:
         """Whether decisions are proved to be kept; None where they never are."""
         return None if self.proofs is None else self.proofs.kept
 
+    @property
+    def fails(self) -> Ask:
+        """Whether decisions exist and cannot be computed, at levels and points (k,)."""
+        return lambda levels, rows: np.isposinf(self.look(levels, rows).miss)
+
     def shown(self, alpha: float) -> AbstractContextManager[None]:
         """A bar of the whole search for a violation level, where there is to be one."""
         return self.outlook.shown(alpha * len(self.scores), self.progress)

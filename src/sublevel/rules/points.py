@@ -95,6 +95,8 @@ class RulePoints:
 
     #: Nothing is assumed of the rule.
     has_sets: ClassVar[bool] = False
+    #: So every decision is looked at.
+    fails: ClassVar[None] = None
     #: A level at a time: there are enough points to share the work.
     wave: ClassVar[int] = 1
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import (
+    COARSE,
     ROUNDED,
     Array,
     BoolArray,
@@ -118,6 +119,10 @@ class StretchedBall(UncertaintySet):
         ball = self.norm_ball
         # Rounding of an outcome is relative to its size, not to that of the ball.
         rounding = ROUNDED * ball.norm(np.zeros(self.dim))
+        if rounding > COARSE * self.radius:
+            # An entry that is the middle's is not rounded.
+            moved = np.where(outcomes == self.center, self.center, 0.0)
+            rounding = ROUNDED * ball.norm(moved)
         return np.asarray(ball.norm(outcomes) <= self.radius * (1 + tol) + rounding)
 
     def maximiser(self, direction: Array) -> Array:

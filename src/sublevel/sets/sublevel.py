@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import ROUNDED, Array, BoolArray, are_laws, as_vector, briefly, is_number
+from ..checks import (
+    COARSE,
+    ROUNDED,
+    Array,
+    BoolArray,
+    are_laws,
+    as_vector,
+    briefly,
+    is_number,
+)
 from ..conic.program import Indices
 from ..deferred import cp
 from ..errors import InvalidParameter, Unbounded
@@ -209,7 +218,8 @@ def memberships(
     # A loss too large for a float is larger than any budget.
     with np.errstate(over="ignore", invalid="ignore"):
         if loss.norm_power is not None:
-            radius = effective - floors, _rounded_norm(loss, prediction, trials[0][0])
+            room = effective - floors
+            radius = room, _rounded_norm(loss, prediction, room, trials[0][0])
         for outcomes, tol in trials:
             if loss.norm_power is None:
                 scores = loss.score(prediction, outcomes)
@@ -263,10 +273,21 @@ def _within_radius(
     return np.asarray(norms <= room**root * (1 + tol) + rounding)
 
 
-def _rounded_norm(loss: Loss, prediction: AnyPrediction, outcomes: Array) -> Array:
-    """Rounding of an outcome is relative to its size, not to that of the set."""
+def _rounded_norm(
+    loss: Loss, prediction: AnyPrediction, room: Array, outcomes: Array
+) -> Array:
+    """Rounding of an outcome is relative to its size, not to that of the set.
+
+    An entry that is the predicted one is not rounded: what hardly varies beside its
+    size, as cash does, says nothing about the others.
+    """
     root = 1 / (loss.norm_power or 1.0)
-    return ROUNDED * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
+    rounding = ROUNDED * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
+    if np.all(rounding <= COARSE * room**root):
+        return np.asarray(rounding)
+    point = np.asarray(prediction.point, dtype=float)
+    moved = np.where(outcomes == point, point, 0.0)
+    return np.asarray(ROUNDED * loss.excess(prediction, moved) ** root)
 
 
 def sublevel_set(

@@ -28,6 +28,7 @@ class TableRule:
     asked: list = field(default_factory=list)
     has_sets: bool = True
     proves: Callable | None = None
+    fails: Callable | None = None
 
     def __post_init__(self):
         if self.fallback_miss is None:
@@ -139,6 +140,34 @@ def test_scores_are_computed_only_as_far_down_as_needed(guarantee):
         assert len(set(rule.asked)) == len(rule.asked)
         few, all_of_them = few + len(rule.asked), all_of_them + len(everything.asked)
     assert few < 0.8 * all_of_them
+
+
+@pytest.mark.parametrize("share", [0.05, 0.4])
+def test_decisions_that_fail_inside_their_sets_are_violations(share):
+    """They are not looked at, but for the answer; there they count at any level."""
+    rng, moved = np.random.default_rng(4), 0
+    for _ in range(INSTANCES):
+        rule = adversarial(rng, n=60)
+        failing = rng.random(60) < share
+        request = read_request("calibrate", 0.2, Marginal())
+        before = rule.search().calibrate(request, None).budget
+        table = np.where(failing, np.inf, rule.miss)
+
+        def fails(levels, rows, failing=failing):
+            return failing[rows]
+
+        careful = replace(rule, miss=table, fails=fails)
+        level = careful.search().calibrate(request, None).budget
+        scores = np.where(failing, np.inf, envelope_by_definition(rule))
+        # Failures above the answer alone are not seen, and hurt nobody there.
+        assert before <= level <= np.sort(scores)[Marginal().rank(60, 0.2) - 1]
+        if np.isfinite(level):
+            bad = (rule.scores > level) & (rule.miss[rule.grid >= level] > 0).any(
+                axis=0
+            )
+            assert np.sum(bad | failing) <= 12
+        moved += level > before
+    assert moved > 20
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 
 import sublevel as sl
 from sublevel.errors import InfiniteBudget, SolvesFailed
-from sublevel.robust import deciding
+from sublevel.robust import compiled_policy, deciding
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 1))
@@ -79,6 +79,37 @@ def test_decisions_that_could_not_be_computed_are_not_kept(monkeypatch):
         return arrays
 
     monkeypatch.setattr(deciding, "decide_chunks", failing)
-    with pytest.warns(SolvesFailed, match=r"of \d+ decisions could not be computed"):
+    computed = r"of \d+ decisions could not be computed"
+    certifiable = pytest.warns(InfiniteBudget, match=r"decisions exist at \d+ of")
+    with pytest.warns(SolvesFailed, match=computed), certifiable:
         policy.calibrate(X[FOLD], Y[FOLD], 0.3)
-    assert policy.budget_ > plain
+    assert plain < policy.budget_ == np.inf
+
+
+@pytest.mark.parametrize("rows", [300, 60])
+def test_what_fails_though_its_outcome_is_inside_counts(rows, monkeypatch):
+    """No decision was looked at there, and none is taken there later."""
+    rng = np.random.default_rng(7)
+    needs, noise = rng.uniform(1, 2, (2, 4000))
+    share = 0.06
+
+    def failing(engine, layout, sets, *rest, **how):
+        arrays, used = decide_sets(engine, layout, sets, *rest, **how)
+        arrays.status[sets.batches[0].points[:, 0] > 2 - share] = "solver_failed"
+        return arrays, used
+
+    decide_sets = compiled_policy.decide_sets
+    monkeypatch.setattr(compiled_policy, "decide_sets", failing)
+    have, need = cp.Variable(1, name="have"), sl.Uncertain(1, name="need")
+    sets = sl.LossSet(lambda X: X)
+    problem = sl.RobustProblem(cp.Minimize(have), [have >= need], {need: sets})
+    X, Y = needs[:, None], (needs + noise - 1.5)[:, None]
+    policy = problem.compile()
+    with pytest.warns(SolvesFailed):
+        policy.calibrate(X[:rows], Y[:rows], alpha=0.1)
+    level = policy.budget_
+    missed = (Y[:, 0] - X[:, 0]) > np.sqrt(level)
+    lost = X[:, 0] > 2 - share
+    # At most alpha of the calibration points, failures among them.
+    assert np.sum((missed | lost)[:rows]) <= 0.1 * (rows + 1) - 1
+    assert np.isfinite(level)

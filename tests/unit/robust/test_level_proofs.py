@@ -300,6 +300,16 @@ def test_whitened_residuals_have_the_loss_as_squared_length(loss, prediction):
     np.testing.assert_allclose(np.sum(residual**2, axis=1), excess, rtol=1e-9)
 
 
+def test_every_row_is_whitened_by_its_own_spread():
+    """Also in a wave that has as many rows as there are points, in another order."""
+    X, Y = draw(1, 12)
+    policy = with_spread(sl.losses.Gaussian()).compile()
+    proofs = points_of(policy, X, Y, "test", None, None).proofs
+    rows = np.random.default_rng(0).integers(12, size=12)
+    each = [proofs._residual(rows[[k]], Y[rows[[k]]])[0] for k in range(12)]
+    np.testing.assert_array_equal(proofs._residual(rows, Y[rows]), each)
+
+
 def test_other_losses_are_not_whitened():
     at = Prediction(np.ones((1, 2)))
     assert whitened(sl.losses.Absolute(), at, np.ones((1, 2))) is None

@@ -383,6 +383,42 @@ def test_outcomes_of_batches_off_the_boundary_are_not_believed(
     assert np.isnan(oracle.worst_case(directions)).all()
 
 
+@pytest.mark.parametrize("tiny", [1e-6, 1e-8, 1e-10, 1e-12, 1e-14])
+@pytest.mark.parametrize("weight", [0.0, 1e-12, 0.5])
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_entry_that_hardly_varies_says_nothing_about_the_others(
+    monkeypatch, tiny, weight, turned
+):
+    """As cash beside stocks: its rounding is more than its spread."""
+    factor = np.diag([tiny, 1.0, 1.0])
+    if turned:
+        factor[2] = [0.2 * tiny, 0.6, 0.8]
+    shape = {"factor": factor[None]} if turned else {"scale": np.diag(factor)[None]}
+    at = sl.Prediction(np.array([[2.0, 3.0, 4.0]]), **shape)
+    batch = sl.LossSet(lambda X: at, "gaussian").predict_set(np.zeros((1, 1)), budget=2)
+    direction = np.array([[weight, -1.0, 0.3]])
+    oracles = {
+        "batch": set_oracles.BatchOracle(batch, np.zeros(3, dtype=bool)),
+        "set": set_oracles.FixedOracle(batch[0]),
+        "ellipsoid": set_oracles.FixedOracle(
+            Ellipsoid([2.0, 3.0, 4.0], factor, np.sqrt(2.0))
+        ),
+    }
+    reach = np.sqrt(2.0) * np.linalg.norm(factor.T @ direction[0])
+    for name, oracle in oracles.items():
+        (outcome,) = oracle.worst_case(direction)
+        worst = direction[0] @ (outcome - [2.0, 3.0, 4.0])
+        assert worst == pytest.approx(reach, rel=1e-6), name
+    batches = type(batch.parts[0])
+    honest = batches.worst_case
+
+    def wrong(self, directions):
+        return halfway(honest(self, directions), honest(self, -directions)) + 1e-3
+
+    monkeypatch.setattr(batches, "worst_case", wrong)
+    assert np.isnan(oracles["batch"].worst_case(direction)).all()
+
+
 def test_what_is_not_believed_does_not_pass(monkeypatch):
     problem, w = portfolio()
     assert problem.solve().status == "optimal"
