@@ -170,7 +170,7 @@ class Clarabel:
             # Whether a context is solved once more is its own matter, so that no answer
             # depends on what else is in the chunk.
             rows = rows[solved.status[rows] != OPTIMAL]
-        return solved
+        return _reconsidered(data, solved) if careful else solved
 
 
 def _in_units(data: ProgramData, scaling: Units, careful: bool) -> Solutions:
@@ -184,6 +184,30 @@ def _in_units(data: ProgramData, scaling: Units, careful: bool) -> Solutions:
         None if solved.resolution is None else scaling.values(solved.resolution),
         solved.proved,
     )
+
+
+def _reconsidered(data: ProgramData, solved: Solutions) -> Solutions:
+    """The solutions, or better ones where in their units the objective was too small.
+
+    What is far below 1 there has few digits, and may yet be ordinary for the user.
+    """
+    rows = np.flatnonzero((solved.status == OPTIMAL) & (_openness(solved) > GOOD))
+    if rows.size:
+        part = data.at(rows)
+        other = _in_units(part, scale(part, solved.x[rows]), careful=True)
+        better = _openness(other) < _openness(solved)[rows]
+        other.status[~better] = FAILED
+        other.x[~better] = np.nan
+        _replace(solved, rows, other)
+    return solved
+
+
+def _openness(solved: Solutions) -> Array:
+    """What is left open between solutions and their duals, of their own size, (n,)."""
+    assert solved.bound is not None
+    gap = np.abs(solved.objective - solved.bound)
+    size = np.maximum(np.abs(solved.objective), np.abs(solved.bound))
+    return np.divide(gap, size, out=np.zeros(len(gap)), where=gap > 0)
 
 
 def _proved(solved: Solutions) -> npt.NDArray[np.bool_]:
