@@ -42,7 +42,7 @@ def times(data: ProgramData, x: Array) -> Array:
     program, block = data.program, data.A
     constant = block.base.copy()
     constant[block.where] = 0.0
-    product = np.ascontiguousarray((program.matrix(constant) @ x.T).T)
+    product = np.ascontiguousarray((program.by_rows(constant) @ x.T).T)
     if len(block.where):
         terms = block.values * x[:, program.columns[block.where]]
         rows = program.indices[block.where]

@@ -158,6 +158,18 @@ class ConeProgram:
         shape = (self.height, self.width)
         return sp.csc_array((values, self.indices, self.indptr), shape=shape)
 
+    def by_rows(self, values: Array) -> SparseTable:
+        """A as a sparse matrix by rows, from the values of its pattern."""
+        order, columns, indptr = self._row_pattern
+        return SparseTable(values[order], columns, indptr, (self.height, self.width))
+
+    @cached_property
+    def _row_pattern(self) -> tuple[Indices, Indices, Indices]:
+        """Where the entries of each row are, in the order of columns."""
+        order = np.argsort(self.indices, kind="stable")
+        counts = np.bincount(self.indices, minlength=self.height)
+        return order, self.columns[order], np.concatenate([[0], np.cumsum(counts)])
+
     def transposed(self, values: Array) -> SparseTable:
         """A' as a sparse matrix, from the values of A's pattern."""
         return SparseTable(values, self.indices, self.indptr, (self.width, self.height))
