@@ -40,7 +40,7 @@ from .proved_search import ProvedSearch
 from .request import DELTA, Request
 
 #: Most decisions that are computed only to see whether they can be, of many at once and
-#: of those that take long.
+#: of those that take long; and no more than at an eighth of the points, or the second.
 MOST_TRIED, FEW_TRIED = 1000, 50
 
 
@@ -159,11 +159,15 @@ class Search:
         skipped = self.safe & ~self.lost & (self.points.scores <= levels)
         rows = np.flatnonzero(skipped & np.isfinite(levels))
         most = MOST_TRIED if self.points.wave > 1 else FEW_TRIED
-        spread = np.linspace(0, len(rows) - 1, min(len(rows), most))
-        rows = rows[spread.astype(int)]
+        most = min(most, max(FEW_TRIED, self.size // 8))
+        spread = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)
         failing = np.zeros(self.size, dtype=bool)
-        if rows.size:
-            failing[rows] = fails(levels[rows], rows)
+        # Where none of a sample fails, and none did before, the others are not asked.
+        for some in (rows[spread], np.delete(rows, spread)):
+            if some.size:
+                failing[some] = fails(levels[some], some)
+            if not failing.any() and self.failing is None:
+                break
         return failing
 
     def _calibrated(self, request: Request, X: Table | None) -> Calibrated:
