@@ -8,6 +8,10 @@ far s and z are outside their cones, against the largest number in sight, so in 
 scaled program much can pass in one column or row. Here all of it is measured by what it
 may be worth beside the objective's own terms: |r|' |x|, and distances by what they are
 multiplied with.
+
+Of an entry that is next to nothing in x and much in x*, |r|' |x| says nothing: what is
+thought a tenth too dear may not be bought at all. So a residual must also be small
+beside the terms of its own column, where these are not themselves next to nothing.
 """
 
 from __future__ import annotations
@@ -16,13 +20,16 @@ import numpy as np
 
 from ..checks import Array
 from .misses import Misses, misses
-from .products import quadratic, transposed
+from .products import quadratic, sizes, transposed
 from .program import ProgramData
 
 #: Relative error of the objective at which a solution is as good as optimal, that up to
 #: which it may pass for it where no better one is to be had, and the least size of an
 #: objective in the units that a solver sees.
 GOOD, PASSABLE, LEAST = 1e-7, 1e-5, 1e-4
+#: Share of its own column's terms that a residual may be, and of the largest column's
+#: that is nothing.
+OWN, NOTHING = 1e-4, 1e-8
 
 
 def relative_error(
@@ -33,6 +40,8 @@ def relative_error(
     missed: Misses | None = None,
 ) -> Array:
     """How far each solution may be from the best, by its multipliers, shape (n,).
+
+    inf where multipliers do not pay what some column costs.
 
     Parameters
     ----------
@@ -54,4 +63,15 @@ def relative_error(
     size = np.maximum(np.abs(cost).sum(axis=1), np.abs(price).sum(axis=1))
     size = np.maximum(size, np.abs(np.sum(curved * x, axis=1)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(error / np.maximum(size, least))
+        error = error / np.maximum(size, least)
+    # Most are so small that what A has in the column need not be added up.
+    off, own = np.abs(residual), np.abs(curved) + np.abs(q)
+    floor = NOTHING * (least > 0)
+    odd = np.flatnonzero((off > OWN * own + floor).any(axis=1) & (error <= PASSABLE))
+    if odd.size:
+        some = sizes(data.at(odd))
+        terms = own[odd] + transposed(some, np.abs(z[odd]))
+        largest = np.maximum(terms.max(axis=1, keepdims=True), float(least > 0))
+        unpaid = (off[odd] > OWN * terms + NOTHING * largest).any(axis=1)
+        error[odd[unpaid]] = np.inf
+    return np.asarray(error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..checks import Array
@@ -50,3 +52,12 @@ def times(data: ProgramData, x: Array) -> Array:
         hit, first = np.unique(rows[order], return_index=True)
         product[:, hit] += np.add.reduceat(terms[:, order], first, axis=1)
     return product
+
+
+def sizes(data: ProgramData) -> ProgramData:
+    """The program with the sizes of its entries in A and P."""
+    A, P = (
+        replace(block, base=np.abs(block.base), values=np.abs(block.values))
+        for block in (data.A, data.P)
+    )
+    return replace(data, A=A, P=P)

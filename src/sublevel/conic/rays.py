@@ -12,14 +12,12 @@ be rounding beside the terms it is the sum of. So it is in any unit of rows and 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import Array
 from .membership import KINDS, change_into_cone, change_into_dual, curved_cones
-from .products import quadratic, times, transposed
+from .products import quadratic, sizes, times, transposed
 from .program import ProgramData, rows_of
 
 Flags = npt.NDArray[np.bool_]
@@ -74,7 +72,7 @@ def _is_farkas(data: ProgramData, z: Array) -> Flags:
     z = _with_bounds(data, z)
     price = data.b.rows() * z
     off = np.abs(transposed(data, z))
-    exact = (off <= EXACT * transposed(_sizes(data), np.abs(z))).all(axis=1)
+    exact = (off <= EXACT * transposed(sizes(data), np.abs(z))).all(axis=1)
     paid = price.sum(axis=1) < -MARGIN * np.abs(price).sum(axis=1)
     return np.asarray(exact & paid & np.isfinite(z).all(axis=1))
 
@@ -168,9 +166,9 @@ def _solved(matrix: Array, right: Array) -> Array:
 
 def _is_direction(data: ProgramData, x: Array) -> Flags:
     """Whether x improves the objective and leaves no cone, but for rounding."""
-    sizes = _sizes(data)
-    product, terms = times(data, x), EXACT * times(sizes, np.abs(x))
-    bent, own = np.abs(quadratic(data, x)), quadratic(sizes, np.abs(x))
+    absolute = sizes(data)
+    product, terms = times(data, x), EXACT * times(absolute, np.abs(x))
+    bent, own = np.abs(quadratic(data, x)), quadratic(absolute, np.abs(x))
     kept, start = (bent <= EXACT * own).all(axis=1), 0
     for kind, number in data.program.cones:
         rows = slice(start, start + rows_of(kind, number))
@@ -245,12 +243,3 @@ def _rows_of_kind(data: ProgramData, kind: str) -> Flags:
     parts = [np.zeros(0, dtype=bool)]
     parts += [np.full(rows_of(*cone), cone[0] == kind) for cone in data.program.cones]
     return np.concatenate(parts)
-
-
-def _sizes(data: ProgramData) -> ProgramData:
-    """The program with the sizes of its entries in A and P."""
-    A, P = (
-        replace(block, base=np.abs(block.base), values=np.abs(block.values))
-        for block in (data.A, data.P)
-    )
-    return replace(data, A=A, P=P)

@@ -170,7 +170,9 @@ class Clarabel:
             # Whether a context is solved once more is its own matter, so that no answer
             # depends on what else is in the chunk.
             rows = rows[solved.status[rows] != OPTIMAL]
-        return _reconsidered(data, solved) if careful else solved
+        if careful:
+            _reconsider(data, solved)
+        return solved
 
 
 def _in_units(data: ProgramData, scaling: Units, careful: bool) -> Solutions:
@@ -186,8 +188,8 @@ def _in_units(data: ProgramData, scaling: Units, careful: bool) -> Solutions:
     )
 
 
-def _reconsidered(data: ProgramData, solved: Solutions) -> Solutions:
-    """The solutions, or better ones where in their units the objective was too small.
+def _reconsider(data: ProgramData, solved: Solutions) -> None:
+    """Write better solutions where in these units the objective was too small.
 
     What is far below 1 there has few digits, and may yet be ordinary for the user.
     """
@@ -199,7 +201,6 @@ def _reconsidered(data: ProgramData, solved: Solutions) -> Solutions:
         other.status[~better] = FAILED
         other.x[~better] = np.nan
         _replace(solved, rows, other)
-    return solved
 
 
 def _openness(solved: Solutions) -> Array:

@@ -73,3 +73,22 @@ def test_no_answer_depends_on_what_else_is_hard(monkeypatch):
     assert any(effort == 2 and rows > 1 for effort, rows in tried)
     np.testing.assert_array_equal(whole.status, parts.status)
     np.testing.assert_array_equal(whole.value("w"), parts.value("w"))
+
+
+def test_what_is_thought_too_dear_by_a_tenth_is_seen():
+    """Next to no spread: a residual that counts in the column of what is not bought."""
+    y, w = sl.Uncertain(4, name="y"), cp.Variable(4, nonneg=True, name="w")
+    cost = y @ w + cp.sum(cp.power(w, 1.7, approx=False))
+    means = np.array([-0.241418874, -0.228845783, 1.00992545, -1.34632911])
+    spreads = np.array([0.563907691, 8.94026314e-10, 1.55868624e-10, 2.31271451e-09])
+    sets = sl.LossSet(lambda X: (X[:, :4], X[:, 4:]), "gaussian")
+    problem = sl.RobustProblem(cp.Minimize(cost), [cp.sum(w) >= 1], {y: sets})
+    worst = means @ w + np.sqrt(0.5) * cp.norm(cp.multiply(spreads, w))
+    goal = cp.Minimize(worst + cp.sum(cp.power(w, 1.7, approx=False)))
+    best = cp.Problem(goal, [cp.sum(w) >= 1]).solve(solver="CLARABEL")
+    for solver in ("CLARABEL", None):
+        policy = problem.compile(solver=solver).at(0.5)
+        X = np.tile(np.concatenate([means, spreads]), (80, 1))
+        decisions = policy.decide(X)
+        assert (decisions.status == "optimal").all()
+        assert np.abs(decisions.objective - best).max() < 1e-6
