@@ -37,7 +37,8 @@ class AdaptivePolicy:
     After a violation the level falls, and decisions are more careful; without one it
     rises. After T steps the share of violations is at most alpha + bound, whatever the
     world does, if where no robust decision is left (a level of 0) nothing is done, or a
-    fallback that cannot violate. Of a single step nothing is promised.
+    fallback that cannot violate. Of a single step nothing is promised. Alpha is the
+    one given here, a share of violations, however the policy itself was calibrated.
 
     Parameters
     ----------

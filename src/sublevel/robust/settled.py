@@ -8,6 +8,7 @@ from math import isinf
 from typing import TYPE_CHECKING
 
 from ..calibration.certificates import given_certificate, with_sentence
+from ..calibration.request import Request
 from ..checks import Array, is_number
 from ..errors import InvalidParameter
 from ..guarantees import Calibrated, Calibration, Certificate
@@ -39,6 +40,8 @@ class Settled:
     recognition : what decisions depended on; None where nothing is promised
     marks : for each key marks of the rows that were used
     scores : losses of the outcomes that were used; None where several sets have them
+    request : what was asked, so that it can be asked of other rows; None where the
+        level was given
     """
 
     keys: tuple[UncertainKey, ...]
@@ -48,6 +51,7 @@ class Settled:
     recognition: Recognition | None = None
     marks: Sequence[Hashes | None] = ()
     scores: Array | None = None
+    request: Request | None = None
 
     @property
     def budget(self) -> float | tuple[float, ...]:
@@ -73,6 +77,7 @@ def settled_at_level(
     calibration: Calibrated,
     recognition: Recognition,
     marks: Sequence[Hashes | None],
+    request: Request,
 ) -> Settled:
     """The sets at calibrated levels, under a certificate."""
     certificate = with_sentence(calibration.certificate, IN_WORDS)
@@ -108,6 +113,7 @@ def settled_at_level(
         recognition,
         marks,
         points.scores if len(budgets) == 1 else None,
+        request,
     )
 
 
