@@ -23,7 +23,7 @@ from ..evaluation.comparison import Outcome
 from ..guarantees import PAC, Guarantee
 from ..predictions import Table, can, count_rows
 from ..progress import Bar
-from .choice import CRITERIA, Choice
+from .choice import CRITERIA, Choice, least_of
 from .crossing import Candidate, compared, crossed
 
 _OWNER = "choose"
@@ -82,7 +82,9 @@ def choose(
     Returns
     -------
     Choice
-        `best`, `policy`, a table (`to_pandas`), a picture (`plot`), a `sentence`.
+        `best`, `policy`, a table (`to_pandas`), a picture (`plot`), a `sentence`. Two
+        candidates whose mean costs differ by less than a millionth of their size tie,
+        in whatever units, and the one given first is chosen.
 
     Examples
     --------
@@ -116,7 +118,7 @@ def choose(
                 bar.advance(1)
     evaluations = {name: each.at_alpha for name, each in crossings.items()}
     columns = compared(crossings, by, sense)
-    best = min(columns, key=lambda name: float(columns[name].mean()))
+    best = least_of(columns)
     if not evaluations[best].decided.any():
         used = count_rows(X) * (folds - 1) // folds
         raise InvalidParameter(
