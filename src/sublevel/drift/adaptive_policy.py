@@ -27,7 +27,7 @@ from .levels import (
     row_of,
     score_rows,
 )
-from .recent import Recent
+from .recent import Recent, require_rows
 from .state import read_state, write_state
 
 
@@ -158,6 +158,7 @@ class AdaptivePolicy:
             decided at the level that the rows before it left
         """
         owner = "AdaptivePolicy.update"
+        require_rows(owner, X, Y, self._probes)
         alpha = self.adaptive.alpha
         level = float(np.quantile(self.adaptive.scores, 1 - alpha, method="higher"))
         scores = score_rows(self.policy, X, Y, self.grid, alpha, level)

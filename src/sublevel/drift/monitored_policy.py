@@ -22,7 +22,7 @@ from ..robust.problem import RobustProblem
 from .again import calibrated_on_latest, require_repeatable
 from .levels import NEAR, at_level, judged, require_policy
 from .monitor import Monitor
-from .recent import Recent
+from .recent import Recent, require_rows
 from .state import count_from, numbers_from, numbers_to, read_state, write_state
 from .watched import monitor_of, watched_rows
 from .window import require_window
@@ -170,6 +170,7 @@ class MonitoredPolicy:
         decisions : what was decided there, as `decide` gave it; without, it is decided
             again
         """
+        require_rows(f"{_OWNER}.update", X, Y, self._recent)
         taken = self.decide(X) if decisions is None else decisions
         seen = judged(self.policy, taken, X, Y, f"{_OWNER}.update")
         self._recent = self._recent.add(X, Y, self.window)

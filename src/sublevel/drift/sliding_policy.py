@@ -31,7 +31,7 @@ from .levels import (
     require_policy,
     score_rows,
 )
-from .recent import Recent
+from .recent import Recent, require_rows
 from .state import count_from, numbers_from, numbers_to, read_state, write_state
 from .window import latest, require_window
 
@@ -165,6 +165,7 @@ class SlidingPolicy:
         decisions : not needed; accepted so that all that follow drift are called alike
         """
         del decisions
+        require_rows("SlidingPolicy.update", X, Y, self._probes)
         asked = self._request
         scores = score_rows(self.policy, X, Y, asked.grid, asked.alpha, self.budget_)
         self._scores = latest(np.append(self._scores, scores), self.window)

@@ -58,10 +58,14 @@ class Looked:
         return read_request(owner, alpha, PAC(self.band.delta), grid=self.grid)
 
 
+class NotLookedAt(InvalidParameter, AttributeError):
+    """Something that a look at the frontier leaves was asked for before it."""
+
+
 def require_looked(owner: str, looked: Looked | None) -> Looked:
     """Raise InvalidParameter unless the frontier was looked at."""
     if looked is None:
-        raise InvalidParameter(
+        raise NotLookedAt(
             f"{owner}(alpha) must follow a look at the frontier, with a delta, got "
             "none. Call frontier(X_cal, Y_cal, delta=0.05) first, or calibrate at "
             "a level that is fixed."

@@ -30,7 +30,7 @@ from .certified_cost import CertifiedCost, certify
 from .compiled_policy import CompiledPolicy
 from .explaining.of_policy import how_decided, looked_at
 from .explaining.policy_explanation import PolicyExplanation
-from .frontier import Looked, frontier_table, require_looked
+from .frontier import Looked, NotLookedAt, frontier_table, require_looked
 from .labelled import Outcome, fold_marks
 from .policy_evaluation import evaluate_policy
 from .policy_steps import PolicySteps
@@ -79,8 +79,6 @@ class Policy(CompiledPolicy):
     (Decisions(100 contexts: 100 optimal), (100, 3))
     """
 
-    band_: Band
-
     def __init__(
         self,
         problem: RobustProblem,
@@ -89,7 +87,18 @@ class Policy(CompiledPolicy):
     ) -> None:
         super().__init__(problem, engine, solver)
         self._looked: Looked | None = None
+        self._band: Band | None = None
         self._chosen_by: tuple[Used, ...] = ()
+
+    @property
+    def band_(self) -> Band:
+        """What may be promised at each level; there after `frontier`."""
+        if self._band is None:
+            raise NotLookedAt(
+                "Policy.band_ must follow a look at the frontier, with a delta, got "
+                "none. Call frontier(X_cal, Y_cal, delta=0.05) first."
+            )
+        return self._band
 
     def calibrate(
         self,
@@ -460,7 +469,7 @@ class Policy(CompiledPolicy):
         self._looked = None
         if band is not None:
             self._looked = Looked(band, points, *recognised, grid)
-            self.band_ = band
+            self._band = band
         if X_test is None or Y_test is None:
             return frontier_table(self, lines, points, X_cal, Y_cal, False, n_jobs)
         return frontier_table(self, lines, points, X_test, Y_test, True, n_jobs)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..calibration.certificates import given_certificate, with_sentence
 from ..calibration.request import Request
@@ -52,6 +53,18 @@ class Settled:
     marks: Sequence[Hashes | None] = ()
     scores: Array | None = None
     request: Request | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but a request with functions that cannot be pickled: none is needed to
+        decide.
+        """
+        state = dict(vars(self))
+        try:
+            pickle.dumps(self.request)
+        except Exception:
+            # Whatever a guarantee of the user's raises.
+            state["request"] = None
+        return state
 
     @property
     def budget(self) -> float | tuple[float, ...]:

@@ -184,7 +184,7 @@ def test_a_table_a_picture_a_sentence_and_plain_data(choice):
         ({"by": "luck"}, "by"),
         ({"folds": 1}, "folds"),
         ({"alpha": 2.0}, "alpha"),
-        ({"alpha": 0.001}, "more rows"),
+        ({"alpha": 0.001}, "Use at least 1249 rows"),
     ],
 )
 def test_what_is_refused(settings, rule):
@@ -346,3 +346,14 @@ def test_weights_that_change_nothing_stay_as_they_are():
     choice = sl.choose_weights(policy_of_weights, 2, *draw(40, 0), alpha=0.3, sweeps=1)
     np.testing.assert_array_equal(choice.weights, [1.0, 1.0])
     assert len(choice.tried) == 3
+
+
+def test_too_few_rows_are_told_how_many_would_do():
+    few = {"one": stock_policy("squared", 1.0)}
+    with pytest.raises(InvalidParameter, match=r"Use at least 124 rows, of which 99"):
+        sl.choose(few, *draw(60, 0), alpha=0.01)
+    assert sl.choose(few, *draw(124, 0), alpha=0.01).best == "one"
+    # Where it is not the number, no number is told.
+    groups = sl.guarantees.Mondrian(lambda X: np.zeros(len(X), dtype=int))
+    with pytest.raises(InvalidParameter, match=r"Use more rows, or a larger alpha"):
+        sl.choose(few, *draw(20, 0), alpha=0.01, guarantee=groups)

@@ -1,5 +1,7 @@
 """Every kind of promise: watched as what it is, and kept when calibrated again."""
 
+import pickle
+
 import cvxpy as cp
 import numpy as np
 import pandas as pd
@@ -17,6 +19,10 @@ def world(n, noise=1.0, seed=0):
     return X, X[:, 0] + noise * rng.normal(size=n)
 
 
+def first_column(X):
+    return np.asarray(X)[:, 0]
+
+
 def positive(X):
     return np.asarray(X)[:, 1] > 0
 
@@ -24,7 +30,7 @@ def positive(X):
 def make_policy(cap=None):
     demand, stock = sl.Uncertain(name="demand"), cp.Variable(name="stock")
     limits = [stock >= demand] + ([] if cap is None else [stock <= cap])
-    sets = sl.LossSet(lambda X: np.asarray(X)[:, 0], loss="absolute")
+    sets = sl.LossSet(first_column, loss="absolute")
     problem = sl.RobustProblem(cp.Minimize(stock), limits, {demand: sets})
     return problem.compile(), stock
 
@@ -212,3 +218,20 @@ def test_another_policy_is_not_taken_for_the_watched_one(tmp_path):
     other = make_policy()[0].calibrate(X, 2 * Y, 0.2)
     with pytest.raises(InvalidParameter, match="must be the policy that was saved"):
         MonitoredPolicy.load(tmp_path / "state", other)
+
+
+def by_half(X):
+    return np.arange(len(X)) // 2
+
+
+def test_a_pickled_policy_needs_no_function_it_does_not_decide_by():
+    X, Y = world(60)
+    demand, stock = sl.Uncertain(name="demand"), cp.Variable(name="stock")
+    sets = sl.LossSet(first_column, loss="absolute")
+    goal, met = cp.Minimize(stock), [stock >= demand]
+    policy = sl.RobustProblem(goal, met, {demand: sets}).compile()
+    for unit, kept in ((by_half, True), (lambda X: by_half(X), False)):
+        policy.calibrate(X, Y, 0.2, guarantee=sl.guarantees.UnitAverage(unit))
+        again = pickle.loads(pickle.dumps(policy))
+        assert again.budget_ == policy.budget_
+        assert (again.request is not None) == kept
