@@ -60,7 +60,8 @@ class MonitoredPolicy:
 
     A promise among the decisions that are taken (`given_decided`) is held against the
     contexts where one was; every other against all contexts, those of all groups
-    together.
+    together. Where groups overlap, let one of them be all contexts: that alpha holds in
+    each does not say that it holds in all of them taken together.
 
     Parameters
     ----------
