@@ -28,7 +28,17 @@ PAGES = {
     "evaluation": ("Evaluation", [sl.evaluate, Comparison]),
     "drift": (
         "After deployment",
-        [sl.drift.Monitor, sl.drift.Adaptive, sl.diagnose],
+        [
+            sl.drift.Monitor,
+            sl.drift.MonitoredPolicy,
+            sl.drift.Alarm,
+            sl.drift.SlidingPolicy,
+            sl.drift.AdaptivePolicy,
+            sl.drift.replay,
+            sl.drift.Replay,
+            sl.drift.Adaptive,
+            sl.diagnose,
+        ],
     ),
     "models": ("Models", sl.models),
     "nets": ("Networks", nets),

@@ -30,7 +30,7 @@ _NOTHING = 1e-9
 
 
 def mean_interval(values: Array, level: float) -> tuple[float, float]:
-    """Interval of the mean of numbers that may be skewed; nan for fewer than two.
+    """Interval of the mean of numbers that may be skewed; nan for none.
 
     Student's interval, extended to the studentised bootstrap's where that goes
     farther. An end is infinite where the numbers do not bound the mean on that side:
@@ -59,6 +59,8 @@ def mean_interval(values: Array, level: float) -> tuple[float, float]:
     """
     low, high = t_interval(values, level)
     n = values.size
+    if n == 1:
+        return -inf, inf
     spread = float(values.std(ddof=1)) if n > 1 else 0.0
     if not spread > 0:
         return low, high

@@ -69,7 +69,8 @@ def test_an_end_that_the_numbers_do_not_bound_is_infinite():
     assert np.isfinite(mean_interval(np.append(np.zeros(30), np.ones(8)), LEVEL)).all()
     assert mean_interval(np.array([0.0, 1.0, 5.0]), LEVEL) == (-np.inf, np.inf)
     assert mean_interval(np.full(9, 2.5), LEVEL) == (2.5, 2.5)
-    assert np.isnan(mean_interval(np.array([1.0]), LEVEL)).all()
+    assert mean_interval(np.array([1.0]), LEVEL) == (-np.inf, np.inf)
+    assert np.isnan(mean_interval(np.array([]), LEVEL)).all()
 
 
 # ---- coverage ------------------------------------------------------------------------

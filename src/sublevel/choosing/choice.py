@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: What candidates can be compared by.
 CRITERIA = ("certified", "realised")
+#: What solvers resolve of costs, relative to their size: a smaller difference is a tie.
+RESOLVED = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +31,7 @@ class Choice:
 
     Attributes
     ----------
-    best : name of the candidate that was chosen
+    best : name of the candidate that was chosen; of several that tie, the first given
     policy : the candidate itself: not calibrated, to be calibrated on other rows; or,
         where `delta` says so, calibrated and certified
     evaluations : dict from names to Evaluation values, out of fold, at alpha
@@ -100,13 +102,17 @@ class Choice:
         `score` is what was compared: the mean over all contexts, and over levels
         around alpha, where a context without a decision counts as the worst that any
         candidate had anywhere. `behind` is how much worse than
-        the best, `low` to `high` its 95 % interval, context by context.
+        the best, `low` to `high` its 95 % interval, context by context. Where it is
+        below a millionth of the costs themselves, the two tie: solvers resolve no more.
         """
         import pandas as pd
 
         scores = self.scores()
         rows = {}
-        for name in sorted(scores, key=lambda each: self.sense * scores[each]):
+        # One that ties with the best may be ahead of it by what rounding left.
+        for name in sorted(
+            scores, key=lambda each: (each != self.best, self.sense * scores[each])
+        ):
             sums = self.evaluations[name].to_pandas()
             gaps = self._behind(name)
             low, high = (0.0, 0.0) if name == self.best else t_interval(gaps, 0.95)
@@ -134,11 +140,11 @@ class Choice:
         start = f"{self.best!r} is the only candidate"
         if count > 1:
             second = table.iloc[1]
-            clear = "clearly" if second["low"] > 0 else "within the noise"
             start = (
                 f"{self.best!r} is the best of {count} by {self.by} objective at alpha "
                 f"{self.alpha:g}: {table['score'].iloc[0]:.4g}, and "
-                f"{second['score']:.4g} for {table.index[1]!r} ({clear})"
+                f"{second['score']:.4g} for {table.index[1]!r} "
+                f"({self._verdict(table.index[1], second)})"
             )
         if self.delta is None:
             return f"{start}. Calibrate it on other rows: the choice is then free."
@@ -186,6 +192,34 @@ class Choice:
     def _behind(self, name: str) -> Array:
         """Excess cost over the best, context by context."""
         return self.compared[name] - self.compared[self.best]
+
+    def _verdict(self, name: str, row: pd.Series) -> str:
+        """How a candidate compares with the best, in words."""
+        least = resolution(self.compared[name], self.compared[self.best])
+        if abs(row["behind"]) <= least:
+            return "a tie: solvers resolve no difference so small"
+        return "clearly" if row["low"] > least else "within the noise"
+
+
+def resolution(*costs: Array) -> float:
+    """The least difference between mean costs that is more than rounding.
+
+    Examples
+    --------
+    >>> resolution(np.array([2.0, -2.0]), np.array([1.0, 1.0]))
+    2e-06
+    """
+    return RESOLVED * max(float(np.abs(each).mean()) for each in costs)
+
+
+def least_of(columns: dict[str, Array]) -> str:
+    """The candidate that costs least; the first of those that tie with it."""
+    least = min(columns.values(), key=lambda costs: float(costs.mean()))
+    return next(
+        name
+        for name, costs in columns.items()
+        if costs.mean() <= least.mean() + resolution(costs, least)
+    )
 
 
 def costs_of(

@@ -20,10 +20,11 @@ import cvxpy as cp
 from ..checks import is_whole, require_bool, require_level
 from ..errors import InvalidParameter
 from ..evaluation.comparison import Outcome
-from ..guarantees import PAC, Guarantee
+from ..guarantees import PAC, Guarantee, OrderStatistic
+from ..guarantees import get as get_guarantee
 from ..predictions import Table, can, count_rows
 from ..progress import Bar
-from .choice import CRITERIA, Choice
+from .choice import CRITERIA, Choice, least_of
 from .crossing import Candidate, compared, crossed
 
 _OWNER = "choose"
@@ -82,7 +83,9 @@ def choose(
     Returns
     -------
     Choice
-        `best`, `policy`, a table (`to_pandas`), a picture (`plot`), a `sentence`.
+        `best`, `policy`, a table (`to_pandas`), a picture (`plot`), a `sentence`. Two
+        candidates whose mean costs differ by less than a millionth of their size tie,
+        in whatever units, and the one given first is chosen.
 
     Examples
     --------
@@ -116,13 +119,13 @@ def choose(
                 bar.advance(1)
     evaluations = {name: each.at_alpha for name, each in crossings.items()}
     columns = compared(crossings, by, sense)
-    best = min(columns, key=lambda name: float(columns[name].mean()))
+    best = least_of(columns)
     if not evaluations[best].decided.any():
         used = count_rows(X) * (folds - 1) // folds
         raise InvalidParameter(
             "choose(X, Y) must let a candidate decide somewhere, got none that does at "
-            f"alpha={alpha:g} after calibration on {used} rows. Use more rows, or a "
-            "larger alpha."
+            f"alpha={alpha:g} after calibration on {used} rows. "
+            f"{_more_rows(guarantee, alpha, used, folds)}, or a larger alpha."
         )
     winner: Any = policies[best]
     if delta is not None:
@@ -131,6 +134,18 @@ def choose(
         winner = winner.chosen_on(X, Y)
     expected = {name: each.expected for name, each in crossings.items()}
     return Choice(best, winner, evaluations, columns, alpha, by, sense, delta, expected)
+
+
+def _more_rows(guarantee: str | Guarantee, alpha: float, used: int, folds: int) -> str:
+    """How many rows leave enough of them to calibrate on when a fold is set apart."""
+    promise = get_guarantee(guarantee)
+    # Others count rows of a group, or days.
+    counts_rows = isinstance(promise, OrderStatistic)
+    least = promise.minimum_sample_size(alpha) if counts_rows else 0
+    if used >= least:
+        return "Use more rows"
+    rows = -(-least * folds // (folds - 1))
+    return f"Use at least {rows} rows, of which {least} or more calibrate"
 
 
 def sense_of(policies: Mapping[str, Any]) -> float:

@@ -21,7 +21,7 @@ from ..evaluation.comparison import Outcome
 from ..guarantees import Guarantee
 from ..predictions import Table
 from ..progress import Bar
-from .choice import CRITERIA
+from .choice import CRITERIA, RESOLVED
 from .choose import RemembersChoice, sense_of
 from .crossing import compared, crossed
 
@@ -173,9 +173,14 @@ def _descend(
         for j in range(1, size):
             for step in (factor, 1 / factor):
                 trial = best * np.where(np.arange(size) == j, step, 1.0)
-                while (value := tried(trial)) < least:
+                while _is_less(value := tried(trial), least):
                     best, least = trial, value
                     trial = best * np.where(np.arange(size) == j, step, 1.0)
                     if bar is not None:
                         bar.expect(1)
     return best, start, least
+
+
+def _is_less(value: float, least: float) -> bool:
+    """By more than solvers resolve; otherwise the weights at hand stay."""
+    return least - value > RESOLVED * abs(value)

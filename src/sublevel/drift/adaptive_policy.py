@@ -27,7 +27,7 @@ from .levels import (
     row_of,
     score_rows,
 )
-from .recent import Recent
+from .recent import Recent, require_rows
 from .state import read_state, write_state
 
 
@@ -37,7 +37,8 @@ class AdaptivePolicy:
     After a violation the level falls, and decisions are more careful; without one it
     rises. After T steps the share of violations is at most alpha + bound, whatever the
     world does, if where no robust decision is left (a level of 0) nothing is done, or a
-    fallback that cannot violate. Of a single step nothing is promised.
+    fallback that cannot violate. Of a single step nothing is promised. Alpha is the
+    one given here, a share of violations, however the policy itself was calibrated.
 
     Parameters
     ----------
@@ -157,6 +158,7 @@ class AdaptivePolicy:
             decided at the level that the rows before it left
         """
         owner = "AdaptivePolicy.update"
+        require_rows(owner, X, Y, self._probes)
         alpha = self.adaptive.alpha
         level = float(np.quantile(self.adaptive.scores, 1 - alpha, method="higher"))
         scores = score_rows(self.policy, X, Y, self.grid, alpha, level)

@@ -26,7 +26,7 @@ PROBES = 3
 #: Scores are looked for down to this share of the level that counts.
 DEPTH = 0.1
 #: Scores lie on a grid; a step of it may be lost to rounding.
-_NEAR = 0.06
+NEAR = 0.06
 
 
 def require_policy(owner: str, policy: object) -> None:
@@ -113,7 +113,7 @@ def probes_from(state: Mapping[str, Any], policy: Policy, owner: str) -> Recent:
     """The rows, once the policy has scored them as it did."""
     probes, scores = Recent.from_dict(state["rows"]), numbers_from(state["scores"])
     again = policy.envelope_scores(probes.X, probes.Y)
-    if not np.allclose(again, scores, rtol=_NEAR):
+    if not np.allclose(again, scores, rtol=NEAR):
         raise InvalidParameter(
             f"{owner}(policy) must be the policy that was saved, got one that scores "
             f"the latest {count_rows(probes.X)} rows {again.tolist()} and not "

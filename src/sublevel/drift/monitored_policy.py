@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import beta as beta_law
 
 from ..calibration.certificates import given_certificate
 from ..checks import briefly, require_level
 from ..errors import InvalidParameter
-from ..guarantees import Certificate, Marginal
+from ..guarantees import Certificate
 from ..predictions import Table
 from ..robust.contexts import Contexts
 from ..robust.decisions import Decisions
 from ..robust.labelled import Outcome
 from ..robust.policy import Policy
 from ..robust.problem import RobustProblem
-from .levels import at_level, judged, require_policy
+from .again import calibrated_on_latest, require_repeatable
+from .levels import NEAR, at_level, judged, require_policy
 from .monitor import Monitor
-from .recent import Recent
-from .sliding_policy import SlidingPolicy
+from .recent import Recent, require_rows
 from .state import count_from, numbers_from, numbers_to, read_state, write_state
+from .watched import monitor_of, watched_rows
 from .window import require_window
 
 _OWNER = "MonitoredPolicy"
@@ -39,8 +39,9 @@ class Alarm:
     Attributes
     ----------
     at : number of outcomes seen by then
-    outcomes, violations : of the policy that was refuted
-    action : what was done: "fallback", "recalibrate" or "retrain"
+    outcomes, violations : of the policy that was refuted, those that were watched
+    action : what was done: "fallback", "recalibrate" or "retrain"; the first, too,
+        where the latest rows left nothing to promise
     """
 
     at: int
@@ -57,6 +58,11 @@ class MonitoredPolicy:
     Then the fallback takes over, or the policy is calibrated on the latest rows, or a
     function of yours gives another one.
 
+    A promise among the decisions that are taken (`given_decided`) is held against the
+    contexts where one was; every other against all contexts, those of all groups
+    together. Where groups overlap, let one of them be all contexts: that alpha holds in
+    each does not say that it holds in all of them taken together.
+
     Parameters
     ----------
     policy : Policy, calibrated
@@ -65,11 +71,16 @@ class MonitoredPolicy:
     alpha : float in (0, 1), optional
         Violation level to test. By default the promised one; of a promise that holds on
         average over calibrations, the level that this one exceeds with probability
-        delta / 2, which is then tested with the other half.
+        delta / 2, which is then tested with the other half. To be given where the
+        promise is of no such level: the expected miss of method="risk", rows of a
+        unit, or `Weighted`.
     on_alarm : "fallback", "recalibrate", or a function of (X, Y)
         "fallback" takes no more robust decisions, only the policy's fallback, or none;
-        "recalibrate" calibrates on the latest rows, as the policy was; a function is
-        given the latest rows and returns a calibrated policy.
+        "recalibrate" calibrates on the latest rows with the guarantee, alpha, delta,
+        method, grid and fallback that the policy was calibrated with, and is refused
+        where rows that are later cannot carry that promise: `Weighted`, units, and
+        levels that were given. A function is given the latest rows and returns a
+        calibrated policy.
     window : int, default 500
         How many of the latest rows are kept for it.
     block : int, default 25, as for `Monitor`
@@ -118,11 +129,13 @@ class MonitoredPolicy:
         self.delta, self.alpha, self.on_alarm = delta, alpha, on_alarm
         self.window = require_window(_OWNER, window) or 1
         self.block = block
+        if on_alarm == "recalibrate":
+            require_repeatable(_OWNER, policy)
         self.policy = policy
         self.monitor = self._monitor(policy)
         self.alarms: tuple[Alarm, ...] = ()
         self.outcomes = 0
-        self._recent = Recent()
+        self._recent = self._read_off = Recent()
         self._given_up = False
 
     @property
@@ -139,29 +152,8 @@ class MonitoredPolicy:
 
     def _monitor(self, policy: Policy) -> Monitor:
         """A monitor of what the policy promises."""
-        certificate = policy.certificate_
-        if self.alpha is not None:
-            return Monitor(self.alpha, self.delta, self.block)
-        if certificate.scope:
-            raise InvalidParameter(
-                f"{_OWNER}(alpha=...) must be given for a promise "
-                f"{certificate.scope}: a monitor takes outcomes one by one, and those "
-                "of a unit depend on each other. Watch units with sl.drift.Monitor."
-            )
-        if not 0 < certificate.alpha < 1 or certificate.heuristic:
-            raise InvalidParameter(
-                f"{_OWNER}(policy) must promise something, got {certificate!r}. Call "
-                "policy.calibrate first, or give alpha."
-            )
-        if certificate.confidence is not None:
-            return Monitor(certificate.alpha, self.delta, self.block)
-        size = certificate.sample_size
-        rank = Marginal().rank(size, certificate.alpha)
-        if rank is None:
-            return Monitor(certificate.alpha, self.delta, self.block)
-        # Given the calibration, the rate is at most Beta distributed.
-        highest = beta_law.ppf(1 - self.delta / 2, size + 1 - rank, rank)
-        return Monitor(float(highest), self.delta / 2, self.block)
+        asked = self.alpha, self.delta, self.block
+        return monitor_of(_OWNER, policy.certificate_, *asked)
 
     def decide(self, X: Contexts, n_jobs: int | None = None) -> Decisions:
         """The decision at every row of X; the fallback's once that took over."""
@@ -179,6 +171,7 @@ class MonitoredPolicy:
         decisions : what was decided there, as `decide` gave it; without, it is decided
             again
         """
+        require_rows(f"{_OWNER}.update", X, Y, self._recent)
         taken = self.decide(X) if decisions is None else decisions
         seen = judged(self.policy, taken, X, Y, f"{_OWNER}.update")
         self._recent = self._recent.add(X, Y, self.window)
@@ -186,57 +179,51 @@ class MonitoredPolicy:
         self.outcomes += len(seen.violated)
         if self._given_up:
             return self
-        start = self.monitor.outcomes
-        self.monitor.watch(seen.violated)
+        start, rows = self.monitor.outcomes, watched_rows(self.certificate_, seen)
+        self.monitor.watch(seen.violated[rows])
         if self.monitor.alarm_at is not None:
-            self._act(before + self.monitor.alarm_at - start)
+            last = int(rows[self.monitor.alarm_at - start - 1])
+            self._act(before + last + 1)
         return self
 
     def _act(self, at: int) -> None:
         """Do what is to be done on an alarm."""
-        action, monitor = self.on_alarm, self.monitor
+        action, monitor, recent = self.on_alarm, self.monitor, self._recent
         name = action if isinstance(action, str) else "retrain"
+        policy: Policy | None = None
+        if not isinstance(action, str):
+            policy = action(recent.X, recent.Y)
+        elif action == "recalibrate":
+            policy = calibrated_on_latest(self.policy, recent.X, recent.Y)
+            if policy.certificate_.alpha >= 1:
+                # The fallback alone is left, and nothing is promised of it.
+                name, policy = "fallback", None
         alarm = Alarm(at, monitor.outcomes, monitor.violations, name)
         self.alarms = (*self.alarms, alarm)
-        if action == "fallback":
+        if policy is None:
             self._given_up = True
             return
-        policy = (
-            self._calibrated_again()
-            if isinstance(action, str)
-            else action(self._recent.X, self._recent.Y)
-        )
         self.go_on_with(policy)
-
-    def _calibrated_again(self) -> Policy:
-        """The policy, calibrated as it was on the latest rows."""
-        promised = self.policy.certificate_
-        sure = promised.confidence
-        latest = SlidingPolicy(
-            self.policy,
-            self._recent.X,
-            self._recent.Y,
-            promised.alpha,
-            None if sure is None else 1 - sure,
-        )
-        note = f"Calibrated on an alarm. {latest.certificate_.note}".strip()
-        certificate = replace(latest.certificate_, note=note)
-        return at_level(self.policy, latest.budget_, certificate)
+        self._read_off = recent if action == "recalibrate" else Recent()
 
     def go_on_with(self, policy: Policy) -> Self:
         """Decide by another policy from here on, and watch that one.
 
         Its promise is tested from its own first decision on.
         """
-        _require_calibrated(f"{_OWNER}.go_on_with", policy)
+        owner = f"{_OWNER}.go_on_with"
+        _require_calibrated(owner, policy)
+        if self.on_alarm == "recalibrate":
+            require_repeatable(owner, policy)
         monitor = self._monitor(policy)
         self.policy, self.monitor, self._given_up = policy, monitor, False
+        self._read_off = Recent()
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write what was seen to a file of JSON, with the latest rows; not the policy.
 
-        A level that was calibrated anew is written too.
+        Where the level was calibrated anew, so are the rows it was read off.
         """
         budget = self.policy.budget_
         write_state(
@@ -252,8 +239,8 @@ class MonitoredPolicy:
                 "monitor": self.monitor.to_dict(),
                 "alarms": [vars(alarm) for alarm in self.alarms],
                 "budget": numbers_to(np.atleast_1d(np.asarray(budget, float))),
-                "certificate": self.policy.certificate_.to_dict(),
                 "rows": self._recent.to_dict(),
+                "read_off": self._read_off.to_dict(),
             },
         )
 
@@ -270,8 +257,8 @@ class MonitoredPolicy:
         ----------
         path : file name
         policy : Policy
-            Calibrated as the one saved. Where its budget is another one, since it was
-            calibrated anew on an alarm, the saved budget and certificate count.
+            Calibrated as the one saved. Where that was calibrated anew on an alarm, so
+            is this one, on the same rows.
         on_alarm : as for the class: functions are not in the file
         """
         owner = f"{_OWNER}.load"
@@ -283,18 +270,18 @@ class MonitoredPolicy:
         other.monitor = Monitor.from_dict(state["monitor"])
         other.alarms = tuple(Alarm(**alarm) for alarm in state["alarms"])
         other._recent = Recent.from_dict(state["rows"])
+        read_off = other._read_off = Recent.from_dict(state["read_off"])
+        if read_off.size:
+            require_repeatable(owner, policy)
+            other.policy = calibrated_on_latest(policy, read_off.X, read_off.Y)
         budgets = numbers_from(state["budget"])
-        now = np.atleast_1d(np.asarray(policy.budget_, float))
-        if now.shape != budgets.shape:
+        now = np.atleast_1d(np.asarray(other.policy.budget_, float))
+        if now.shape != budgets.shape or not np.allclose(now, budgets, rtol=NEAR):
             raise InvalidParameter(
-                f"{owner}(policy) must have {len(budgets)} budgets, as the policy "
-                f"saved, got {len(now)}."
+                f"{owner}(policy) must be the policy that was saved, whose budgets are "
+                f"{budgets.tolist()}, got one that comes to {now.tolist()}. Calibrate "
+                "it as it was, or watch it with a MonitoredPolicy of its own."
             )
-        if not np.array_equal(now, budgets):
-            names = [k.name for k in policy.problem.keys if k.predicted is not None]
-            levels = dict(zip(names, budgets.tolist(), strict=True))
-            certificate = Certificate.from_dict(state["certificate"])
-            other.policy = policy.at(levels, certificate)
         return other
 
     def __repr__(self) -> str:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Array
 from ..errors import InvalidParameter
-from ..folds import times_of
 from ..predictions import Table, count_rows, is_frame, is_sparse, take_rows
 from ..robust.labelled import Outcome
+from .plain_rows import rows_from, rows_to
 from .state import reading
 
 
@@ -42,10 +41,10 @@ class Recent:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values; tables must be of numbers."""
+        """As plain JSON values."""
         if self.X is None:
             return {}
-        return {"X": _table_to(self.X), "Y": _each(self.Y, _table_to)}
+        return {"X": rows_to(self.X), "Y": _each(self.Y, rows_to)}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Recent:
@@ -54,11 +53,32 @@ class Recent:
             return cls()
         with reading("Recent.from_dict"):
             Y = state["Y"]
-            named = "values" not in Y
             return cls(
-                _table_from(state["X"]),
-                {k: _table_from(v) for k, v in Y.items()} if named else _table_from(Y),
+                rows_from(state["X"]),
+                _each(Y, rows_from) if _is_named(Y) else rows_from(Y),
             )
+
+
+def require_rows(owner: str, X: Table, Y: Outcome, before: Recent) -> None:
+    """A row that lost its table is no rows: its entries would be taken for contexts."""
+    wanted = 1 if before.X is None else _dimensions(before.X)
+    given = [Y[name] for name in Y] if isinstance(Y, Mapping) else [Y]
+    if _dimensions(X) < wanted or not all(map(_dimensions, given)):
+        raise InvalidParameter(
+            f"{owner}(X, Y) must be rows with their outcomes, a table and as many "
+            f"entries, got X of type {type(X).__name__} and shape {np.shape(X)}. "
+            "Of one row say X.iloc[[k]], Y.iloc[[k]]; of arrays X[k : k + 1], "
+            "Y[k : k + 1]."
+        )
+
+
+def _dimensions(values: Any) -> int:
+    return np.ndim(values)
+
+
+def _is_named(Y: Mapping[str, Any]) -> bool:
+    """Whether it is rows by the name of a parameter, not rows."""
+    return all(isinstance(each, Mapping) for each in Y.values())
 
 
 def _each(Y: Any, change: Any) -> Any:
@@ -84,42 +104,3 @@ def _stacked(before: Any, after: Any) -> Any:
 
         return vstack([before, after]).tocsr()
     return np.concatenate([np.asarray(before), np.asarray(after)])
-
-
-def _table_to(values: object) -> dict[str, Any]:
-    """A table of numbers as JSON has it: NaN is None."""
-    try:
-        array: Array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            "A policy that is watched is saved with its latest rows, which must be "
-            f"numbers, got {type(values).__name__} ({error}). Encode words as numbers "
-            "before the model."
-        ) from error
-    times, columns = times_of(values), None
-    if is_frame(values):
-        columns = list(map(str, values.columns)) if values.ndim == 2 else values.name
-    return {
-        "values": np.where(np.isnan(array), None, array).tolist(),  # type: ignore[call-overload]
-        "shape": list(array.shape),
-        "columns": columns,
-        "frame": is_frame(values),
-        "times": None if times is None else [each.isoformat() for each in times],
-        "zone": None if times is None or times.tz is None else str(times.tz),
-    }
-
-
-def _table_from(state: Mapping[str, Any]) -> Any:
-    array = np.array(state["values"], dtype=float).reshape(state["shape"])
-    if not state["frame"]:
-        return array
-    import pandas as pd
-
-    index = None
-    if state["times"] is not None:
-        utc = state["zone"] is not None
-        index = pd.DatetimeIndex(pd.to_datetime(state["times"], utc=utc))
-        index = index.tz_convert(state["zone"]) if utc else index
-    if array.ndim == 1:
-        return pd.Series(array, index=index, name=state["columns"])
-    return pd.DataFrame(array, index=index, columns=state["columns"])

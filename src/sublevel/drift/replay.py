@@ -17,6 +17,7 @@ from ..robust.decisions import Decisions
 from ..robust.labelled import Outcome
 from ..robust.problem import RobustProblem
 from .levels import judged
+from .recent import Recent, require_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,6 +106,7 @@ def replay(live: Live, X: Table, Y: Outcome, batch: int = 1) -> Replay:
         raise InvalidParameter(
             f"replay(batch=...) must be a whole number of at least 1, got {batch!r}."
         )
+    require_rows("replay", X, Y, Recent())
     size = count_rows(X)
     parts: dict[str, list[Any]] = {
         name: [] for name in ("status", "decided", "violated", "certified", "realised")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
@@ -23,6 +22,7 @@ from ..robust.decisions import Decisions
 from ..robust.labelled import Outcome
 from ..robust.policy import Policy
 from ..robust.problem import RobustProblem
+from .again import of_latest
 from .levels import (
     PROBES,
     at_level,
@@ -31,7 +31,7 @@ from .levels import (
     require_policy,
     score_rows,
 )
-from .recent import Recent
+from .recent import Recent, require_rows
 from .state import count_from, numbers_from, numbers_to, read_state, write_state
 from .window import latest, require_window
 
@@ -44,7 +44,9 @@ class SlidingPolicy:
 
     What `Policy.calibrate` would choose on these rows; each row is scored once, when
     its outcome comes in. The promise assumes that a new row is exchangeable with the
-    rows of the window, not with older ones.
+    rows of the window, not with older ones. It is one for all contexts, of alpha and
+    delta as given here, however the policy itself was calibrated: groups and weights of
+    its own are not kept.
 
     Parameters
     ----------
@@ -129,13 +131,7 @@ class SlidingPolicy:
         acts = self.policy.has_fallback
         abstains = acts or bool(np.isinf(self._scores).any())
         certificate = decision_certificate(level, request, size, acts, abstains)
-        sentence = (
-            f"The calibration rows are the latest {size} with outcomes; a new one is "
-            "assumed to be like them, not like older ones."
-        )
-        certificate = replace(
-            certificate, assumptions=(*certificate.assumptions, sentence)
-        )
+        certificate = of_latest(certificate, size)
         if self._times is not None:
             import pandas as pd
 
@@ -169,6 +165,7 @@ class SlidingPolicy:
         decisions : not needed; accepted so that all that follow drift are called alike
         """
         del decisions
+        require_rows("SlidingPolicy.update", X, Y, self._probes)
         asked = self._request
         scores = score_rows(self.policy, X, Y, asked.grid, asked.alpha, self.budget_)
         self._scores = latest(np.append(self._scores, scores), self.window)

@@ -14,7 +14,8 @@ below, any of them is called above with probability at most 5 %.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
@@ -22,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaincinv
 
-from ..checks import Array
-from ..errors import GroupsAbove
+from ..checks import Array, briefly
+from ..errors import GroupsAbove, InvalidParameter
 from ..guarantees.groups import (
     Groups,
     Labels,
@@ -74,9 +75,29 @@ def read_groups(
         require_aligned(groups, X, owner, "groups")
         readers: Groups = partial(_as_given, groups)
     else:
-        require_groups(owner, groups, "labels of the rows as an array, ")
-        readers = cast(Groups, groups)
+        with _either_reading(owner, groups, n):
+            require_groups(owner, groups, "labels of the rows as an array, ")
+            readers = cast(Groups, groups)
+            return tuple(read_membership(owner, readers, X, n).rows(owner).items())
     return tuple(read_membership(owner, readers, X, n).rows(owner).items())
+
+
+@contextmanager
+def _either_reading(owner: str, groups: object, n: int) -> Iterator[None]:
+    """A list may be meant as columns or as labels, and what is wrong depends on it."""
+    try:
+        yield
+    except InvalidParameter as error:
+        plain = isinstance(groups, list | tuple) and not any(map(callable, groups))
+        if not plain:
+            raise
+        assert isinstance(groups, list | tuple)
+        raise InvalidParameter(
+            f"{owner}(groups=[...]) must be a list of columns of X, or of functions, "
+            f"one a group, and cannot be read so: {error} If labels are meant, they "
+            "must be one a row, as an array, np.asarray(groups): there are "
+            f"{n} rows, got {len(groups)} labels, {briefly(groups)}."
+        ) from error
 
 
 def _as_given(labels: object, X: Table) -> object:

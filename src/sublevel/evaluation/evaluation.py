@@ -75,6 +75,7 @@ class Evaluation:
             violations where they have at most this probability, adjusted for the
             number of groups (Holm); and whether the group is `above` alpha: p is at
             most 0.05. If no group is, any is called so with probability at most 0.05.
+            No rows where `evaluate` was given no groups.
         """
         return table_by_group({"policy": self}).droplevel("policy")
 

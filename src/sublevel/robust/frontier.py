@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ..calibration.band import Band, band_certificate
 from ..calibration.frontier import Line
+from ..calibration.request import Request, read_request
 from ..errors import InvalidParameter
-from ..guarantees import Calibration
+from ..guarantees import PAC, Calibration
 from ..loss_set.marks import Hashes
 from ..predictions import Table
 from .calibration_points import PolicyPoints
@@ -35,12 +37,14 @@ class Looked:
     band : what may be promised, at every level at once
     points : the policy at the calibration points
     recognition, marks : as for `Settled`, as they were when it was looked at
+    grid : levels that were looked at, or None
     """
 
     band: Band
     points: PolicyPoints
     recognition: Recognition
     marks: Sequence[Hashes | None]
+    grid: npt.ArrayLike | None = None
 
     def calibration(self, owner: str, alpha: float) -> Calibration:
         """The lowest level that keeps alpha."""
@@ -49,11 +53,19 @@ class Looked:
         certificate = band_certificate(self.band, alpha, owner, acts)
         return Calibration(certificate.budget, certificate)
 
+    def request(self, owner: str, alpha: float) -> Request:
+        """What promises as much on other rows, where alpha is fixed beforehand."""
+        return read_request(owner, alpha, PAC(self.band.delta), grid=self.grid)
+
+
+class NotLookedAt(InvalidParameter, AttributeError):
+    """Something that a look at the frontier leaves was asked for before it."""
+
 
 def require_looked(owner: str, looked: Looked | None) -> Looked:
     """Raise InvalidParameter unless the frontier was looked at."""
     if looked is None:
-        raise InvalidParameter(
+        raise NotLookedAt(
             f"{owner}(alpha) must follow a look at the frontier, with a delta, got "
             "none. Call frontier(X_cal, Y_cal, delta=0.05) first, or calibrate at "
             "a level that is fixed."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import isinf
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,8 @@ import numpy.typing as npt
 
 from ..calibration.band import Band
 from ..calibration.frontier import ALPHAS, as_alphas, draw_lines
-from ..calibration.request import read_request
+from ..calibration.request import Request, read_request
+from ..caller import warn_caller
 from ..checks import Array, require_bool, require_level
 from ..conic.solver import Solver
 from ..errors import InfiniteBudget, InvalidParameter
@@ -28,7 +30,7 @@ from .certified_cost import CertifiedCost, certify
 from .compiled_policy import CompiledPolicy
 from .explaining.of_policy import how_decided, looked_at
 from .explaining.policy_explanation import PolicyExplanation
-from .frontier import Looked, frontier_table, require_looked
+from .frontier import Looked, NotLookedAt, frontier_table, require_looked
 from .labelled import Outcome, fold_marks
 from .policy_evaluation import evaluate_policy
 from .policy_steps import PolicySteps
@@ -77,8 +79,6 @@ class Policy(CompiledPolicy):
     (Decisions(100 contexts: 100 optimal), (100, 3))
     """
 
-    band_: Band
-
     def __init__(
         self,
         problem: RobustProblem,
@@ -87,7 +87,18 @@ class Policy(CompiledPolicy):
     ) -> None:
         super().__init__(problem, engine, solver)
         self._looked: Looked | None = None
+        self._band: Band | None = None
         self._chosen_by: tuple[Used, ...] = ()
+
+    @property
+    def band_(self) -> Band:
+        """What may be promised at each level; there after `frontier`."""
+        if self._band is None:
+            raise NotLookedAt(
+                "Policy.band_ must follow a look at the frontier, with a delta, got "
+                "none. Call frontier(X_cal, Y_cal, delta=0.05) first."
+            )
+        return self._band
 
     def calibrate(
         self,
@@ -161,17 +172,33 @@ class Policy(CompiledPolicy):
             given_decided,
             fallback is not None,
         )
-        points = self._points(X, Y, owner, fallback, n_jobs, progress)
-        search = points.search(request.grid, owner, request.given_decided, alpha)
-        with points.shown(alpha):
-            calibration = search.calibrate(request, X)
-        points.warn_of_failures(owner)
-        recognised = self._recognised(X, Y)
-        self._settle(settled_at_level(self.problem, points, calibration, *recognised))
-        certificate = self.certificate_
-        if isinf(certificate.budget):
-            warnings.warn(certificate.note, InfiniteBudget, stacklevel=2)
-        return self
+        return self._calibrate(X, Y, request, fallback, n_jobs, progress)
+
+    def calibrated_again(self, X: Table, Y: Outcome, n_jobs: int | None = None) -> Self:
+        """Another policy, calibrated on other rows as this one was on its own.
+
+        The promise is of the same kind: alpha, delta, guarantee, grid, method and
+        fallback are those that `calibrate` was given, or those of `at_alpha`. This
+        policy is left as it is.
+
+        Parameters
+        ----------
+        X, Y, n_jobs : as for `calibrate`
+        """
+        request = self.request
+        if request is None:
+            raise InvalidParameter(
+                "Policy.calibrated_again() must follow Policy.calibrate or at_alpha, "
+                "got a policy whose level was given, or that has none. Call "
+                "calibrate(X, Y, alpha)."
+            )
+        again = copy.copy(self)
+        return again._calibrate(X, Y, request, self._fallback, n_jobs)
+
+    @property
+    def request(self) -> Request | None:
+        """What `calibrate` was asked for; None where the level was given."""
+        return None if self._settled is None else self._settled.request
 
     def envelope_scores(
         self,
@@ -227,6 +254,20 @@ class Policy(CompiledPolicy):
         return self._settling(
             settled_at_budget(keys, budget, certificate, recognition, fallback)
         )
+
+    def under(self, certificate: Certificate) -> Self:
+        """The same policy at the same levels, under another certificate.
+
+        Parameters
+        ----------
+        certificate : what is promised, by whoever can answer for it
+        """
+        if self._settled is None:
+            raise InvalidParameter(
+                "Policy.under(certificate) must have levels to speak of, got a policy "
+                "without any. Call calibrate, or at(budget, certificate)."
+            )
+        return self._settling(replace(self._settled, certificate=certificate))
 
     def as_rule(self) -> tuple[Decide, Violates]:
         """The policy as two functions, those that `sl.calibrate_rule` calls.
@@ -427,7 +468,8 @@ class Policy(CompiledPolicy):
         points.warn_of_failures(owner)
         self._looked = None
         if band is not None:
-            self._looked, self.band_ = Looked(band, points, *recognised), band
+            self._looked = Looked(band, points, *recognised, grid)
+            self._band = band
         if X_test is None or Y_test is None:
             return frontier_table(self, lines, points, X_cal, Y_cal, False, n_jobs)
         return frontier_table(self, lines, points, X_test, Y_test, True, n_jobs)
@@ -453,7 +495,31 @@ class Policy(CompiledPolicy):
         if isinf(calibration.budget):
             warnings.warn(calibration.certificate.note, InfiniteBudget, stacklevel=2)
         seen = looked.points, calibration, looked.recognition, looked.marks
-        return self._settling(settled_at_level(self.problem, *seen))
+        request = looked.request(owner, alpha)
+        return self._settling(settled_at_level(self.problem, *seen, request))
+
+    def _calibrate(
+        self,
+        X: Table,
+        Y: Outcome,
+        request: Request,
+        fallback: Mapping[Any, npt.ArrayLike] | Array | None,
+        n_jobs: int | None,
+        progress: bool = False,
+    ) -> Self:
+        """Settle on the level that a request comes to on these rows."""
+        owner, alpha = request.owner, request.alpha
+        points = self._points(X, Y, owner, fallback, n_jobs, progress)
+        search = points.search(request.grid, owner, request.given_decided, alpha)
+        with points.shown(alpha):
+            calibration = search.calibrate(request, X)
+        points.warn_of_failures(owner)
+        seen = points, calibration, *self._recognised(X, Y), request
+        self._settle(settled_at_level(self.problem, *seen))
+        certificate = self.certificate_
+        if isinf(certificate.budget):
+            warn_caller(certificate.note, InfiniteBudget)
+        return self
 
     def _points(
         self,
@@ -475,7 +541,7 @@ class Policy(CompiledPolicy):
         marks = fold_marks(self.problem.keys, X, Y, "Policy.calibrate")
         return recognise(self._rule(), X), marks
 
-    def _settling(self, settled: Settled) -> Policy:
+    def _settling(self, settled: Settled) -> Self:
         """The same policy, as settled."""
         other = copy.copy(self)
         other._settle(settled)

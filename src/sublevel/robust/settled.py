@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..calibration.certificates import given_certificate, with_sentence
+from ..calibration.request import Request
 from ..checks import Array, is_number
 from ..errors import InvalidParameter
 from ..guarantees import Calibrated, Calibration, Certificate
@@ -39,6 +41,8 @@ class Settled:
     recognition : what decisions depended on; None where nothing is promised
     marks : for each key marks of the rows that were used
     scores : losses of the outcomes that were used; None where several sets have them
+    request : what was asked, so that it can be asked of other rows; None where the
+        level was given
     """
 
     keys: tuple[UncertainKey, ...]
@@ -48,6 +52,19 @@ class Settled:
     recognition: Recognition | None = None
     marks: Sequence[Hashes | None] = ()
     scores: Array | None = None
+    request: Request | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but a request with functions that cannot be pickled: none is needed to
+        decide.
+        """
+        state = dict(vars(self))
+        try:
+            pickle.dumps(self.request)
+        except Exception:
+            # Whatever a guarantee of the user's raises.
+            state["request"] = None
+        return state
 
     @property
     def budget(self) -> float | tuple[float, ...]:
@@ -73,6 +90,7 @@ def settled_at_level(
     calibration: Calibrated,
     recognition: Recognition,
     marks: Sequence[Hashes | None],
+    request: Request,
 ) -> Settled:
     """The sets at calibrated levels, under a certificate."""
     certificate = with_sentence(calibration.certificate, IN_WORDS)
@@ -108,6 +126,7 @@ def settled_at_level(
         recognition,
         marks,
         points.scores if len(budgets) == 1 else None,
+        request,
     )
 
 

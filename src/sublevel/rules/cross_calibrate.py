@@ -81,7 +81,7 @@ def cross_calibrate(
         As for `calibrate_rule`. Where a decision violates every smaller one must.
     X, Y : n contexts and outcomes, as for `calibrate_rule`
     alpha : float in (0, 1), the violation level
-    levels : array of numbers, from the least to the most cautious; fixed in advance
+    levels : array of numbers, the larger the more cautious; fixed in advance
     n_splits : int, optional
         Folds, which must divide n. By default one point is left out at a time.
     cost, maximise, n_jobs : as for `calibrate_rule`
@@ -161,6 +161,7 @@ def _require_ordered(points: RulePoints) -> None:
     behaviour, owner = points.behaviour, points.behaviour.owner
     levels = sorted(points.levels.levels)
     rows = np.linspace(0, points.size - 1, _ASKED).astype(int).tolist()
+    _require_rising(points, rows, levels)
     ends = np.linspace(0, len(levels) - 1, _ASKED).astype(int).tolist()
     actions = [
         behaviour.act(points.X[row], levels[end])
@@ -177,3 +178,20 @@ def _require_ordered(points: RulePoints) -> None:
                 f"promise wherever a smaller one does, got the contrary at row {row}. "
                 "Turn the sign around, or split the data and use calibrate_rule."
             )
+
+
+def _require_rising(points: RulePoints, rows: list[int], levels: list[float]) -> None:
+    """Refuse a rule that gets less cautious with the level, at every point asked."""
+    behaviour, owner = points.behaviour, points.behaviour.owner
+    low, high = levels[0], levels[-1]
+    pairs = []
+    for row in rows:
+        two = [behaviour.act(points.X[row], level) for level in (low, high)]
+        pairs.append([caution(owner, action) for action in two])
+    if all(above < below for below, above in pairs):
+        below, above = pairs[0]
+        raise InvalidParameter(
+            f"{owner}(decide=...) must be so that a larger level gives a larger "
+            f"decision, the more cautious one, got {below:.6g} at level {low:g} and "
+            f"{above:.6g} at level {high:g}. Turn the sign of the level around."
+        )

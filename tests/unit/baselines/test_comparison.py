@@ -123,6 +123,14 @@ def test_intervals_are_those_of_skewed_means_by_default(comparison):
     assert (table["high"] >= student["high"]).all()
 
 
+def test_one_context_bounds_no_difference(data):
+    policies, X, Y, _ = data
+    one = sl.evaluate({n: policies[n] for n in ("point", "mean")}, X[:1], Y[:1])
+    row = one.paired("point").loc["mean"]
+    assert (row["contexts"], row["low"], row["high"]) == (1, -np.inf, np.inf)
+    assert np.isfinite(row["difference"])
+
+
 def test_contexts_one_of_them_did_not_decide_are_left_out():
     X, Y = draw(40, 2)
     y, x = sl.Uncertain(3, name="y"), cp.Variable(3, name="x")

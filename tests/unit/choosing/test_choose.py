@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sublevel as sl
-from sublevel.choosing.choice import costs_of
+from sublevel.choosing.choice import costs_of, least_of
 from sublevel.choosing.crossing import AROUND, compared, crossed
 from sublevel.errors import InvalidParameter
 
@@ -184,7 +184,7 @@ def test_a_table_a_picture_a_sentence_and_plain_data(choice):
         ({"by": "luck"}, "by"),
         ({"folds": 1}, "folds"),
         ({"alpha": 2.0}, "alpha"),
-        ({"alpha": 0.001}, "more rows"),
+        ({"alpha": 0.001}, "Use at least 1249 rows"),
     ],
 )
 def test_what_is_refused(settings, rule):
@@ -289,3 +289,71 @@ def test_a_bar_counts_weightings(capsys):
 def test_a_frontier_has_a_bar(capsys):
     shapes()["squared"].frontier(*draw(60, 0), alphas=[0.2], progress=True)
     assert "decisions" in capsys.readouterr().err
+
+
+def stock_policy(loss, unit, model=lambda X: X):
+    """Each row is covered by itself, so that correlations are no matter."""
+    need, have = sl.Uncertain(DIM, name="need"), cp.Variable(DIM)
+    sets = sl.LossSet(model, loss)
+    goal = cp.Minimize(unit * (10 + cp.sum(have)))
+    return sl.RobustProblem(goal, [have >= need], {need: sets}).compile()
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_what_solvers_do_not_resolve_is_a_tie_in_any_unit(unit):
+    """Two policies that are one, and then the last digits apart."""
+    spread = sl.losses.Mahalanobis(FACTOR @ FACTOR.T)
+    policies = {"one": stock_policy(spread, unit), "two": stock_policy(spread, unit)}
+    fair = sl.choose(policies, *draw(40, 0), alpha=0.3)
+    assert fair.best == "one"
+    assert "(a tie: " in fair.sentence
+    cost = fair.compared["one"]
+    # What rounding leaves, always on one side, is no difference.
+    for name, error in (("two", 1e-8), ("one", -1e-8)):
+        ahead = {**fair.compared, name: cost * (1 + error)}
+        assert least_of(ahead) == "one"
+        assert "(a tie: " in replace(fair, compared=ahead).sentence
+    more = replace(fair, compared={**fair.compared, "two": cost * (1 + 1e-4)})
+    assert "(clearly)" in more.sentence
+    noise = np.where(np.arange(40) % 2, 1.1, 0.9001) * cost
+    unclear = replace(fair, compared={**fair.compared, "two": noise})
+    assert "(within the noise)" in unclear.sentence
+    assert list(more.to_pandas().index) == ["one", "two"]
+
+
+def test_shapes_that_differ_by_rounding_tie():
+    """A box, and the ellipsoid that spans it: whichever is given first is chosen."""
+    X, Y = draw(60, 0)
+    spread = np.array([1.0, 1.5, 2.0])
+
+    def predict(X):
+        return sl.Prediction(X, factor=np.tile(np.diag(spread), (len(X), 1, 1)))
+
+    shapes = {"box": sl.losses.Gaussian(full=False), "matrix": sl.losses.Gaussian()}
+    policies = {n: stock_policy(loss, 1.0, predict) for n, loss in shapes.items()}
+    for names in (["box", "matrix"], ["matrix", "box"]):
+        choice = sl.choose({n: policies[n] for n in names}, X, Y, alpha=0.2)
+        assert choice.best == names[0]
+        assert "(a tie: " in choice.sentence
+
+
+def test_weights_that_change_nothing_stay_as_they_are():
+    """What a weight is worth below the resolution is not worth a step."""
+
+    def policy_of_weights(weights):
+        return stock_policy(sl.losses.Squared(), float(1 - 1e-9 * weights[1]))
+
+    choice = sl.choose_weights(policy_of_weights, 2, *draw(40, 0), alpha=0.3, sweeps=1)
+    np.testing.assert_array_equal(choice.weights, [1.0, 1.0])
+    assert len(choice.tried) == 3
+
+
+def test_too_few_rows_are_told_how_many_would_do():
+    few = {"one": stock_policy("squared", 1.0)}
+    with pytest.raises(InvalidParameter, match=r"Use at least 124 rows, of which 99"):
+        sl.choose(few, *draw(60, 0), alpha=0.01)
+    assert sl.choose(few, *draw(124, 0), alpha=0.01).best == "one"
+    # Where it is not the number, no number is told.
+    groups = sl.guarantees.Mondrian(lambda X: np.zeros(len(X), dtype=int))
+    with pytest.raises(InvalidParameter, match=r"Use more rows, or a larger alpha"):
+        sl.choose(few, *draw(20, 0), alpha=0.01, guarantee=groups)

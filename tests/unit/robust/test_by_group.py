@@ -150,6 +150,17 @@ def test_policies_side_by_side():
         policy.evaluate(X, Y, groups=3.5)
 
 
+@pytest.mark.parametrize("given", [["z"], ["p", "n"] * 20, [9]])
+def test_a_list_may_be_meant_as_columns_or_as_labels(given):
+    X = np.zeros((40, 2))
+    both = rf"list of columns of X.*labels are meant.*40 rows, got {len(given)} labels"
+    with pytest.raises(InvalidParameter, match=both):
+        read_groups("Policy.evaluate", given, X, 40)
+    with pytest.raises(InvalidParameter) as caught:
+        read_groups("Policy.evaluate", [0, lambda X: X], X, 40)
+    assert "labels are meant" not in str(caught.value)
+
+
 def test_what_was_promised_to_groups_and_not_kept_has_another_way_out():
     seen = seen_of(np.ones(30, bool), (("all", np.arange(30)),))
     table = table_by_group({"policy": seen})

@@ -144,3 +144,15 @@ def test_what_changed_since_the_look_voids_the_certificate():
 def test_levels_must_be_levels(alphas):
     with pytest.raises(InvalidParameter, match="alphas"):
         policy_of().frontier(*DATA, alphas=alphas)
+
+
+def test_a_band_before_any_look_says_what_to_call():
+    policy = policy_of()
+    with pytest.raises(InvalidParameter, match=r"Call frontier\(X_cal, Y_cal"):
+        policy.at_alpha(0.1)
+    with pytest.raises(AttributeError, match=r"band_ must follow.*Call frontier"):
+        _ = policy.band_
+    assert not hasattr(policy, "band_")
+    policy.frontier(X[CAL], Y[CAL], alphas=[0.2])
+    assert policy.band_.widest == 0.2
+    assert policy.at_alpha(0.2).band_ is policy.band_

@@ -101,6 +101,9 @@ def test_what_is_refused():
         sl.cross_calibrate(
             fit, lambda s, x, t: [t, t], lambda d, y: y > d[0], X, Y, 0.2, LEVELS
         )
+    falls = r"decide=.*larger level gives a larger decision.*level -4 and .* level 12"
+    with pytest.raises(InvalidParameter, match=falls):
+        sl.cross_calibrate(fit, lambda s, x, t: x @ s - t, short, X, Y, 0.2, LEVELS)
     with pytest.raises(InvalidParameter, match="must divide"):
         sl.cross_calibrate(fit, decide, short, X, Y, 0.2, LEVELS, 7)
     with pytest.raises(InvalidParameter, match="fit"):

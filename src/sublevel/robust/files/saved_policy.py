@@ -47,8 +47,10 @@ SAME = "What predicts is the model that the saved policy was calibrated with."
 _REFUSED = (
     "problem",
     "calibrate",
+    "calibrated_again",
     "at",
     "at_alpha",
+    "under",
     "band_",
     "evaluate",
     "certify",
