@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..checks import Array
 from ..predictions import Table, count_rows
-from .rows import RandomState, Rows
+from .rows import Rows, Seed
 
 #: Numbers of common factors that are tried.
 RANKS = (1, 2, 3, 5, 8)
@@ -92,20 +92,30 @@ class Local:
 
 
 def learn_correlation(
-    kind: str, rows: Rows, residuals: Array, random_state: RandomState
-) -> Correlation:
-    """The correlation of a kind, from standardised out-of-fold residuals (n, m)."""
+    kind: str, rows: Rows, residuals: Array, random_state: Seed
+) -> tuple[Correlation, float]:
+    """The correlation of a kind, and held-out nats a row, less a constant.
+
+    From standardised out-of-fold residuals (n, m).
+    """
     if residuals.shape[1] == 1:
-        return Everywhere(np.ones((1, 1)))
+        return Everywhere(np.ones((1, 1))), float(np.mean(residuals**2)) / 2
     return KINDS[kind](rows, residuals, random_state)
 
 
-def _constant(rows: Rows, residuals: Array, random_state: RandomState) -> Everywhere:
-    del rows, random_state
-    return Everywhere(shrunk(residuals))
+def _constant(
+    rows: Rows, residuals: Array, random_state: Seed
+) -> tuple[Correlation, float]:
+    del random_state
+    held_out = [
+        _nats(shrunk(residuals[train]), residuals[held]) for train, held in rows.folds
+    ]
+    return Everywhere(shrunk(residuals)), float(np.mean(np.concatenate(held_out)))
 
 
-def _low_rank(rows: Rows, residuals: Array, random_state: RandomState) -> Everywhere:
+def _low_rank(
+    rows: Rows, residuals: Array, random_state: Seed
+) -> tuple[Correlation, float]:
     del random_state
     ranks = [rank for rank in RANKS if rank < residuals.shape[1]]
     losses = []
@@ -115,10 +125,13 @@ def _low_rank(rows: Rows, residuals: Array, random_state: RandomState) -> Everyw
             for train, held in rows.folds
         ]
         losses.append(float(np.mean(np.concatenate(held_out))))
-    return Everywhere(of_rank(residuals, ranks[int(np.argmin(losses))]))
+    best = ranks[int(np.argmin(losses))]
+    return Everywhere(of_rank(residuals, best)), min(losses)
 
 
-def _local(rows: Rows, residuals: Array, random_state: RandomState) -> Correlation:
+def _local(
+    rows: Rows, residuals: Array, random_state: Seed
+) -> tuple[Correlation, float]:
     n = len(residuals)
     products = (residuals[:, :, None] * residuals[:, None, :]).reshape(n, -1)
     total = np.zeros(len(SHARES))
@@ -131,14 +144,15 @@ def _local(rows: Rows, residuals: Array, random_state: RandomState) -> Correlati
         for k, share in enumerate(SHARES):
             total[k] += _nats(_mixed(base, moments, share), residuals[held]).sum()
     share, base = SHARES[int(np.argmin(total))], shrunk(residuals)
+    nats = float(total.min()) / n
     if share == 0.0:
-        return Everywhere(base)
+        return Everywhere(base), nats
     forest = _forest(rows.X, residuals, random_state)
-    return Local(base, share, forest, forest.apply(rows.X), products)
+    return Local(base, share, forest, forest.apply(rows.X), products), nats
 
 
 #: How correlations are learned, by name.
-KINDS: dict[str, Callable[[Rows, Array, RandomState], Correlation]] = {
+KINDS: dict[str, Callable[[Rows, Array, Seed], tuple[Correlation, float]]] = {
     "constant": _constant,
     "low-rank": _low_rank,
     "local": _local,
@@ -154,16 +168,25 @@ def shrunk(residuals: Array) -> Array:
     >>> bool(abs(shrunk(common + [0.0, 0.0])[0, 1] - 1) < 0.01)
     True
     """
+    if len(residuals) < 2:
+        # One row says nothing of what goes together.
+        return np.eye(residuals.shape[1])
     return _ones_on_diagonal(ledoit_wolf(residuals, assume_centered=True)[0])
 
 
 def of_rank(residuals: Array, rank: int) -> Array:
     """Correlation of a number of common factors, shape (m, m)."""
-    analysis = FactorAnalysis(rank, tol=1e-2, max_iter=100, svd_method="lapack")
+    # Only moments matter: few rows that have the same ones are decomposed much faster.
+    # Every root is taken with either sign, as means are taken off.
+    root = np.asarray(np.linalg.qr(residuals, mode="r"))
+    few = np.sqrt(len(root) / len(residuals)) * np.concatenate([root, -root])
+    # The tolerance is of a sum over rows.
+    tol = 1e-2 * len(few) / len(residuals)
+    analysis = FactorAnalysis(rank, tol=tol, max_iter=100, svd_method="lapack")
     with warnings.catch_warnings():
         # Loadings that still move a little are as good on held-out residuals.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        analysis.fit(residuals)
+        analysis.fit(few)
     return _ones_on_diagonal(analysis.get_covariance())
 
 
@@ -173,7 +196,8 @@ def _ones_on_diagonal(moments: Array) -> Array:
     size = np.where(size > 0, size, 1.0)
     matrix = moments / (size[..., :, None] * size[..., None, :])
     # A correlation of one has no inverse; rounding is not an error that goes together.
-    return np.asarray((1 - 1e-9) * matrix + 1e-9 * np.eye(width))
+    # An output without errors has a one too.
+    return np.asarray(np.where(np.eye(width) > 0, 1.0, (1 - 1e-9) * matrix))
 
 
 def _mixed(base: Array, moments: Array, share: float) -> Array:
@@ -191,9 +215,7 @@ def _nats(correlation: Array, residuals: Array) -> Array:
     return np.asarray(0.5 * (unit**2).sum(axis=1) + logs)
 
 
-def _forest(
-    X: Table, residuals: Array, random_state: RandomState
-) -> ExtraTreesRegressor:
+def _forest(X: Table, residuals: Array, random_state: Seed) -> ExtraTreesRegressor:
     """Trees whose leaves tell contexts apart by the products of their residuals."""
     parts, first = residuals, 1
     if residuals.shape[1] > MOST_PAIRED:
@@ -205,9 +227,8 @@ def _forest(
     # Rare large products would have leaves of their own.
     size = np.quantile(np.abs(targets), 0.75, axis=0)
     targets = np.tanh(targets / np.where(size > 0, 2 * size, 1.0))
-    seed = random_state if not isinstance(random_state, np.random.Generator) else 0
     leaf = max(10, count_rows(X) // 20)
-    forest = ExtraTreesRegressor(100, min_samples_leaf=leaf, random_state=seed)
+    forest = ExtraTreesRegressor(100, min_samples_leaf=leaf, random_state=random_state)
     # scikit-learn warns of a table with one column, as two outputs have it.
     return forest.fit(X, targets[:, 0] if targets.shape[1] == 1 else targets)
 

@@ -9,9 +9,12 @@ then cost more than all of the spread is worth. So each part has a power,
 
     log s_ij = level_j + common c_i + own (l_ij - c_i),   c_i the mean of l_ij over j,
 
-and both are chosen by the joint likelihood of rows that were held out, the correlation
-learned without them. A constant covariance, (0, 0), is always among what is compared,
-and is left only for what gains more than the standard error of the gain.
+and both are judged by the joint likelihood of rows that were held out, the correlation
+learned without them. A constant covariance, (0, 0), is left only for what gains more
+than the standard error of the gain. Of the powers that gain all but a tenth of what is
+certain, those that are best for every output alone are taken: the joint likelihood
+looks at all directions alike, also at those in which hardly anything happens; decisions
+look at sums of outputs.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ MOST_POWER = 2.0
 #: Powers of what is each output's own that are tried, in units of the power that would
 #: be best if outputs were independent.
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+#: How much of what is certain of the gain may be given up for outputs by themselves.
+SPARED = 0.1
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,11 @@ class Powers:
         """Log spreads of shape (n, m), but for a constant an output."""
         shared = logs.mean(axis=1, keepdims=True)
         return np.asarray(self.common * shared + self.own * (logs - shared))
+
+    @property
+    def both(self) -> tuple[float, float]:
+        """The two."""
+        return self.common, self.own
 
     def times(self, trust: float) -> Powers:
         """Both powers, times a number."""
@@ -79,16 +89,20 @@ def learn_powers(logs: Array, residuals: Array, folds: Folds | tuple[()]) -> Pow
     if min(len(train) for train, _ in folds) < 2:
         return Powers()  # A correlation needs two rows.
     held_out = _HeldOut(logs, residuals, folds)
-    constant = best = held_out.nats(Powers())[0]
-    chosen, common = Powers(), marginal_power(logs, residuals)
-    for own in np.unique(common * np.array(SHARES)):
+    constant, power = held_out.nats(Powers())[0], marginal_power(logs, residuals)
+    tried, gains, common = [], [], power
+    for own in np.unique(power * np.array(SHARES)):
         common = held_out.best_common(Powers(common, float(own)))
-        tried = Powers(common, float(own))
-        losses = held_out.nats(tried)[0]
-        if losses.mean() < best.mean():
-            chosen, best = tried, losses
-    gain = constant - best
-    return chosen if gain.mean() > gain.std() / np.sqrt(len(gain)) else Powers()
+        for each in (common, power):
+            tried.append(Powers(each, float(own)))
+            gains.append(constant - held_out.nats(tried[-1])[0])
+    means, best = np.mean(gains, axis=1), int(np.argmax(np.mean(gains, axis=1)))
+    error = float(np.std(gains[best])) / np.sqrt(len(logs))
+    if means[best] <= error:
+        return Powers()
+    spared = SPARED * max(means[best] - 2 * error, 0.0)
+    near = [tried[k] for k in np.flatnonzero(means >= means[best] - spared)]
+    return min(near, key=lambda powers: marginal_loss(powers(logs), residuals))
 
 
 def marginal_power(logs: Array, residuals: Array) -> float:
@@ -100,15 +114,26 @@ def marginal_power(logs: Array, residuals: Array) -> float:
     >>> round(marginal_power(logs, np.exp(logs / 2)), 4)
     0.5
     """
-    centred, squares = 2 * (logs - logs.mean(axis=0)), residuals**2
-    tiny = np.finfo(float).tiny
 
     def loss(power: float) -> float:
-        moments = np.mean(squares * np.exp(-power * centred), axis=0)
-        return float(np.mean(np.log(np.maximum(moments, tiny))))
+        return marginal_loss(power * logs, residuals)
 
     power = float(minimize_scalar(loss, bounds=(0.0, MOST_POWER), method="bounded").x)
     return power if loss(power) < loss(0.0) - 1e-9 else 0.0
+
+
+def marginal_loss(logs: Array, residuals: Array) -> float:
+    """Nats an output of every output alone, each level at its best.
+
+    Examples
+    --------
+    >>> marginal_loss(np.zeros((2, 1)), np.array([[1.0], [-1.0]]))
+    0.0
+    """
+    centred = logs - logs.mean(axis=0)
+    squares = np.mean((residuals * np.exp(-centred)) ** 2, axis=0)
+    # An output without errors says nothing of spreads.
+    return float(np.mean(np.log(np.where(squares > 0, squares, 1.0)))) / 2
 
 
 @dataclass(frozen=True, eq=False)
