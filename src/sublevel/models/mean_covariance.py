@@ -56,9 +56,11 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         default extremely randomised trees. A DummyRegressor() makes it constant.
     correlation : {"constant", "low-rank", "local"}, default "constant"
         "constant": the same at all contexts, shrunk (Ledoit & Wolf 2004). "low-rank":
-        the same, of a few common factors, as many as predict held-out residuals best:
-        for outputs that are many beside the rows. "local": drawn to that of like
-        contexts, as far as this predicts held-out residuals better; X must be numbers.
+        the same, of a few common factors, as many as predict held-out residuals best,
+        if that is better than shrinking: for outputs that are many beside the rows.
+        "local": the better of these, drawn to that of like contexts, in all or in a few
+        directions, as far as this predicts held-out residuals better; X must be
+        numbers.
     trust : float in [0, 1], default 1.0
         How much of the spread's ups and downs is used: spreads are raised to this
         power, around a constant. At 1 all contexts are covered equally often; below it

@@ -108,6 +108,32 @@ def test_correlations_that_depend_on_x():
     assert np.abs(near - plain.predict(X[:50], return_factor=True)[1]).max() < 0.5
 
 
+def test_correlations_of_many_outputs_that_depend_on_x():
+    """A few directions move; that is more than the best constant correlation has."""
+    rng = np.random.default_rng(0)
+
+    def draw(n, turn):
+        X = rng.uniform(-1, 1, size=(n, 3))
+        cosine = turn * np.sin(np.pi * X[:, :1])
+        first, other = rng.normal(size=(2, n, 1))
+        second = cosine * first + np.sqrt(1 - cosine**2) * other
+        halves = np.repeat([first, second], 8, axis=2).reshape(2, n, 8)
+        return X, np.hstack(list(halves)) + 0.5 * rng.normal(size=(n, 16))
+
+    model = sl.MeanCovarianceRegressor(Ridge(), DummyRegressor(), "local")
+    train, test = draw(300, 0.9), draw(300, 0.9)
+    ours = nats_of(model, train, test)
+    for other in ("constant", "low-rank"):
+        plain = clone(model).set_params(correlation=other)
+        assert ours < nats_of(plain, train, test) - 0.1
+    # Where nothing depends on X it is as good as the better of the two.
+    train, test = draw(300, 0.0), draw(300, 0.0)
+    ours = nats_of(model, train, test)
+    for other in ("constant", "low-rank"):
+        plain = clone(model).set_params(correlation=other)
+        assert ours < nats_of(plain, train, test) + 0.05
+
+
 def test_a_spread_that_says_nothing_is_not_believed():
     rng = np.random.default_rng(3)
     X, Y = rng.normal(size=(300, 3)), rng.normal(size=(300, 4))
@@ -211,7 +237,7 @@ def nats_of(model, train, test):
     return nats(mean, factor, test[1]) * factor.shape[1]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("correlation", ["constant", "low-rank", "local"])
 def test_where_errors_go_together_the_spread_costs_nothing(
     seed, correlation, monkeypatch
