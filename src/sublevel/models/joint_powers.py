@@ -29,6 +29,8 @@ from ..checks import Array
 from .correlation import shrunk
 from .rows import Folds
 
+#: Whose likelihood says how far spreads are believed.
+BY = ("rows", "outputs")
 #: The regressor is trusted twice over at most.
 MOST_POWER = 2.0
 #: Powers of what is each output's own that are tried, in units of the power that would
@@ -66,7 +68,9 @@ class Powers:
         return Powers(trust * self.common, trust * self.own)
 
 
-def learn_powers(logs: Array, residuals: Array, folds: Folds | tuple[()]) -> Powers:
+def learn_powers(
+    logs: Array, residuals: Array, folds: Folds | tuple[()], by: str = "rows"
+) -> Powers:
     """The powers of least held-out loss, given rows of log spreads and residuals.
 
     Parameters
@@ -74,6 +78,7 @@ def learn_powers(logs: Array, residuals: Array, folds: Folds | tuple[()]) -> Pow
     logs : array of shape (n, m): what is predicted of log |residual|, out of fold
     residuals : array of shape (n, m), out of fold, in units of about their size
     folds : which rows are held out together
+    by : "rows", or "outputs" for one power, that of outputs by themselves
 
     Examples
     --------
@@ -86,6 +91,9 @@ def learn_powers(logs: Array, residuals: Array, folds: Folds | tuple[()]) -> Pow
     >>> abs(powers.common - 1) < 0.1, powers.own < 0.3
     (True, True)
     """
+    if by == "outputs":
+        power = marginal_power(logs, residuals)
+        return Powers(power, power)
     if min(len(train) for train, _ in folds) < 2:
         return Powers()  # A correlation needs two rows.
     held_out = _HeldOut(logs, residuals, folds)

@@ -66,6 +66,7 @@ def learn_log_spread(
     residuals: Array,
     least: Array,
     floor: float,
+    power: str,
 ) -> tuple[LogSpread, Array]:
     """A spread, and what its models say out of fold, shape (n, m).
 
@@ -77,13 +78,14 @@ def learn_log_spread(
     least : array of shape (m,), the smallest spreads: what is predicted exactly still
         needs one
     floor : float, the smallest residual that is told from none, in root mean squares
+    power : whose likelihood says how far it is believed, of `joint_powers.BY`
     """
     units = np.maximum(np.sqrt(np.mean(residuals**2, axis=0)), least)
     relative = np.maximum(np.abs(residuals) / units, floor)
     models, logs = learn_columns(learner, together, rows, np.log(relative))
     low, high = float(np.log(floor)), float(np.log(relative.max()))
     believed = np.clip(logs, low, high)
-    powers = learn_powers(believed, residuals / units, rows.folds)
+    powers = learn_powers(believed, residuals / units, rows.folds, power)
     levels = np.mean(relative**2 * np.exp(-2 * powers(believed)), axis=0)
     return LogSpread(models, units, least, levels, powers, low, high), logs
 

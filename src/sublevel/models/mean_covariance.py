@@ -19,6 +19,7 @@ from ..checks import Array, briefly, is_number, require_level
 from ..errors import InvalidParameter, NoErrors
 from ..predictions import Table
 from .correlation import KINDS, Correlation, learn_correlation
+from .joint_powers import BY
 from .learners import (
     GivenModel,
     Learner,
@@ -42,8 +43,8 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     learns log |residual|; from the residuals in units of this spread come the
     correlations, shrunk. How far the spread is believed is settled by the likelihood of
     whole rows out of fold, correlations included, and a constant covariance is one of
-    the answers. With `loss="gaussian"` a LossSet makes ellipsoids of it that grow and
-    turn with X.
+    the answers (`power`). With `loss="gaussian"` a LossSet makes ellipsoids of it that
+    grow and turn with X.
 
     Parameters
     ----------
@@ -66,6 +67,11 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         power, around a constant. At 1 all contexts are covered equally often; below it
         noisy ones less often than calm ones, for sets that are narrower on average.
         `sl.choose` tells what decisions gain from it.
+    power : {"rows", "outputs"}, default "rows"
+        Whose likelihood says how far the spread is believed. "rows": whole rows,
+        correlations included, which describes the errors best. "outputs": that of each
+        output by itself, which may certify more where decisions look at sums of
+        outputs. `sl.choose` tells.
     cv : int, splitter or list of splits, default 5
         The folds. Each row is held out exactly once; a number means shuffled folds.
     floor : float in (0, 1), default 1e-2
@@ -106,6 +112,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         correlation: str = "constant",
         *,
         trust: float = 1.0,
+        power: str = "rows",
         cv: Splits = 5,
         floor: float = 1e-2,
         random_state: RandomState = 0,
@@ -114,6 +121,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.spread = spread
         self.correlation = correlation
         self.trust = trust
+        self.power = power
         self.cv = cv
         self.floor = floor
         self.random_state = random_state
@@ -132,6 +140,11 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
             raise InvalidParameter(
                 f"{_OWNER}(trust=...) must be from 0 to 1, got {briefly(self.trust)}."
             )
+        if self.power not in BY:
+            raise InvalidParameter(
+                f"{_OWNER}(power=...) must be one of {list(BY)}, got "
+                f"{briefly(self.power)}."
+            )
         seed = as_seed(_OWNER, self.random_state)
         mean, spread = self._learners(seed)
         Y = outcomes_of(_OWNER, X, y)
@@ -142,7 +155,8 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         residuals = Y - held_out
         least = least_spreads(Y)
         _warn_if_exact(residuals, least)
-        learned, logs = learn_log_spread(*spread, rows, residuals, least, self.floor)
+        about = rows, residuals, least, self.floor, self.power
+        learned, logs = learn_log_spread(*spread, *about)
         both = self._both(rows, residuals, learned.trusted(self.trust), logs, seed)
         self._spread, self._correlation = both
         self.means_, self.spreads_ = list(models), list(self._spread.models)

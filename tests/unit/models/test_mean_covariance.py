@@ -364,3 +364,16 @@ def test_a_generator_shuffles_and_seeds(correlation):
     first, again, other = (std_of(np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def test_the_spread_may_be_believed_as_far_as_outputs_by_themselves_confirm_it():
+    X, Y = Law(4).draw(300, 1)
+    models = {
+        power: sl.MeanCovarianceRegressor(Ridge(), Ridge(), power=power).fit(X, Y)
+        for power in ("rows", "outputs")
+    }
+    common, own = models["outputs"].powers_
+    assert common == own > 0
+    assert models["rows"].powers_.tolist() != [common, own]
+    with pytest.raises(InvalidParameter, match=r"power=.*'rows', 'outputs'.*got 'row'"):
+        sl.MeanCovarianceRegressor(Ridge(), Ridge(), power="row").fit(X, Y)
