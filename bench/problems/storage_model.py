@@ -80,7 +80,9 @@ class LogPrices(RegressorMixin, BaseEstimator):
 
 def fitted(X, Y):
     """A model of prices: from features to means (n, 24) and factors (n, 24, 24)."""
-    model = sl.MeanCovarianceRegressor(LogPrices(), RidgeCV(np.logspace(1, 5, 9)))
+    model = sl.MeanCovarianceRegressor(
+        LogPrices(), RidgeCV(np.logspace(1, 5, 9)), power="outputs"
+    )
     model.fit(X, np.log(np.maximum(Y, 1.0) + OFFSET))
 
     def predict(X):

@@ -59,6 +59,10 @@ class GroupsAbove(UserWarning):
     """Some groups of contexts violate more often than alpha; the message names them."""
 
 
+class NoErrors(UserWarning):
+    """A model makes no errors to learn from; the message says what is made of that."""
+
+
 class OneByOne(UserWarning):
     """Contexts go to a solver one by one; the message says what that costs."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..predictions import Table
+from ..predictions import Table, can
 from .rows import Predictor, Regressor, is_frame
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
-from ..checks import Array
+from ..checks import Array, briefly
+from ..errors import InvalidParameter
 from .rows import Rows
 
 BINS = 255
@@ -156,6 +157,21 @@ class GivenModel:
         weights = {} if name is None or rows.weight is None else {name: rows.weight}
         fitted: Predictor = clone(self.estimator).fit(rows.X, y, **weights)
         return fitted
+
+
+def require_regressor(owner: str, **models: object) -> None:
+    """Each model must be None, or something to be copied and fitted."""
+    for name, given in models.items():
+        if isinstance(given, type):
+            raise InvalidParameter(
+                f"{owner}({name}=...) must be an estimator, got the class "
+                f"{given.__name__}. Make one of it: {name}={given.__name__}()."
+            )
+        if given is not None and not (can(given, "fit") and can(given, "predict")):
+            raise InvalidParameter(
+                f"{owner}({name}=...) must be an estimator with fit and predict, or "
+                f"None, got {briefly(given)}."
+            )
 
 
 def weight_name(model: object) -> str | None:

@@ -22,7 +22,7 @@ from ..checks import Array
 from ..predictions import Table, count_rows
 from .families import Family, Gamma, Squared
 from .learners import Learned, snap
-from .rows import Predictor, RandomState, Rows, is_frame
+from .rows import Predictor, Rows, Seed, is_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +204,13 @@ class LineThenTrees:
         )
 
 
-def default_mean(random_state: RandomState) -> LineThenTrees:
+def default_mean(random_state: Seed) -> LineThenTrees:
     """What stands for mean=None."""
     settings = {"learning_rate": 0.2, "random_state": random_state}
     return LineThenTrees(Squared(), {**SMALL_TREES, **settings})
 
 
-def default_variance(random_state: RandomState) -> LineThenTrees:
+def default_variance(random_state: Seed) -> LineThenTrees:
     """What stands for variance=None: smaller steps, for squares are noisy."""
     settings = {"learning_rate": 0.1, "random_state": random_state}
     return LineThenTrees(Gamma(), {**SMALL_TREES, **settings}, sees_mean=True)

@@ -1,14 +1,11 @@
 """Spreads of many outputs from one regressor of log |residual|, tempered together.
 
 Any regressor will do: the target has both signs, light tails, and no unit. What it
-predicts, v = exp(2 prediction), is as large as the square it stands for only up to a
-factor, and a flexible model exaggerates. Its out-of-fold predictions tell by how much:
-
-    s_j^2 = level_j v_j^power,   power in [0, 2] the same for all outputs,
-
-with power and levels at the minimum of the out-of-fold loss r^2 / s^2 + log s^2 (Nix &
-Weigend 1994). One power is learned from all residuals at once, so that 300 rows of 48
-outputs settle it; a power of 0 is a constant spread.
+predicts is as large as the residual it stands for only up to a factor, and a flexible
+model exaggerates. Its out-of-fold predictions tell by how much: `joint_powers` says how
+far they are believed, and a level an output makes its standardised out-of-fold
+residuals have mean square 1. Powers are learned from all residuals at once, so that 300
+rows of 48 outputs settle them; powers of 0 are a constant spread.
 """
 
 from __future__ import annotations
@@ -16,15 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..checks import Array
 from ..predictions import Table
+from .joint_powers import Powers, learn_powers
 from .learners import Learner
 from .rows import Predictor, Rows
-
-#: The regressor is trusted twice over at most.
-MOST_POWER = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +29,17 @@ class LogSpread:
     ----------
     models : predict log |residual| in units of `units`: one for all, or one an output
     units : array of shape (m,): root mean square of the out-of-fold residuals
+    least : array of shape (m,): the smallest spreads
     levels : array of shape (m,): variance, in squared units, where the model says 0
-    power : float in [0, 2]
+    powers : how far the models are believed
     low, high : what the models are believed between
     """
 
     models: tuple[Predictor, ...]
     units: Array
+    least: Array
     levels: Array
-    power: float
+    powers: Powers
     low: float
     high: float
 
@@ -53,65 +49,45 @@ class LogSpread:
 
     def trusted(self, trust: float) -> LogSpread:
         """Spreads raised to a power from 0 to 1, around the root mean square."""
-        return replace(self, power=trust * self.power, levels=self.levels**trust)
+        powers = self.powers.times(trust)
+        return replace(self, powers=powers, levels=self.levels**trust)
 
     def of(self, logs: Array) -> Array:
         """Standard deviations from what the models say, shape (n, m)."""
-        believed = np.clip(logs, self.low, self.high)
-        variance = self.levels * np.exp(2 * self.power * believed)
-        return np.asarray(self.units * np.sqrt(variance))
+        moves = self.powers(np.clip(logs, self.low, self.high))
+        std = self.units * np.sqrt(self.levels) * np.exp(moves)
+        return np.asarray(np.maximum(std, self.least))
 
 
 def learn_log_spread(
-    learner: Learner, together: bool, rows: Rows, residuals: Array, floor: float
+    learner: Learner,
+    together: bool,
+    rows: Rows,
+    residuals: Array,
+    least: Array,
+    floor: float,
+    power: str,
 ) -> tuple[LogSpread, Array]:
-    """A spread, and out-of-fold standard deviations of shape (n, m).
+    """A spread, and what its models say out of fold, shape (n, m).
 
     Parameters
     ----------
     learner : of log |residual|
     together : whether one fit serves all outputs
     residuals : array of shape (n, m), out of fold
+    least : array of shape (m,), the smallest spreads: what is predicted exactly still
+        needs one
     floor : float, the smallest residual that is told from none, in root mean squares
+    power : whose likelihood says how far it is believed, of `joint_powers.BY`
     """
-    units = np.sqrt(np.mean(residuals**2, axis=0))
-    # Outputs that are predicted exactly still need a spread.
-    units = np.maximum(units, max(1e-12 * float(units.max()), np.finfo(float).tiny))
+    units = np.maximum(np.sqrt(np.mean(residuals**2, axis=0)), least)
     relative = np.maximum(np.abs(residuals) / units, floor)
     models, logs = learn_columns(learner, together, rows, np.log(relative))
     low, high = float(np.log(floor)), float(np.log(relative.max()))
     believed = np.clip(logs, low, high)
-    power, levels = temper_together(2 * believed, relative**2)
-    spread = LogSpread(models, units, levels, power, low, high)
-    return spread, spread.of(logs)
-
-
-def temper_together(logs: Array, squares: Array) -> tuple[float, Array]:
-    """The power, and the levels of shape (m,), of least out-of-fold loss.
-
-    Parameters
-    ----------
-    logs : array of shape (n, m): logarithms of what is predicted of the squares
-    squares : array of shape (n, m)
-
-    Examples
-    --------
-    >>> logs = np.log([[0.25, 4.0], [0.25, 1.0], [1.0, 4.0], [1.0, 1.0]])
-    >>> power, levels = temper_together(logs, np.exp(logs / 2))
-    >>> round(power, 4), levels.round(4)
-    (0.5, array([1., 1.]))
-    """
-    centred = logs - logs.mean(axis=0)
-
-    def loss(power: float) -> float:
-        return float(
-            np.mean(np.log(np.mean(squares * np.exp(-power * centred), axis=0)))
-        )
-
-    power = float(minimize_scalar(loss, bounds=(0.0, MOST_POWER), method="bounded").x)
-    if loss(power) >= loss(0.0) - 1e-9:
-        power = 0.0
-    return power, np.asarray(np.mean(squares * np.exp(-power * logs), axis=0))
+    powers = learn_powers(believed, residuals / units, rows.folds, power)
+    levels = np.mean(relative**2 * np.exp(-2 * powers(believed)), axis=0)
+    return LogSpread(models, units, least, levels, powers, low, high), logs
 
 
 def learn_columns(

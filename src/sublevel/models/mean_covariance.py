@@ -14,15 +14,24 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import briefly, is_number, require_level
-from ..errors import InvalidParameter
-from ..predictions import Table, can
-from .correlation import KINDS, learn_correlation
-from .learners import GivenModel, Learner, predicts_many, tags_of
+from ..caller import warn_caller
+from ..checks import Array, briefly, is_number, require_level
+from ..errors import InvalidParameter, NoErrors
+from ..predictions import Table
+from .correlation import KINDS, Correlation, learn_correlation
+from .joint_powers import BY
+from .learners import (
+    GivenModel,
+    Learner,
+    predicts_many,
+    require_regressor,
+    tags_of,
+)
 from .line_then_trees import default_mean
-from .log_spread import learn_columns, learn_log_spread, predict_columns
+from .log_spread import LogSpread, learn_columns, learn_log_spread, predict_columns
 from .mean_variance import outcomes_of, require_table, with_shape
-from .rows import RandomState, Regressor, Rows, Splits, partition
+from .resolution import RESOLUTION, least_spreads
+from .rows import RandomState, Regressor, Rows, Seed, Splits, as_seed, partition
 
 _OWNER = "MeanCovarianceRegressor"
 
@@ -31,9 +40,11 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     """A mean and a covariance of all outputs for every row, from two regressors.
 
     The mean model is fitted first. From its out-of-fold residuals the spread model
-    learns log |residual|, tempered so that it holds out of fold; from the residuals in
-    units of this spread come the correlations, shrunk. With `loss="gaussian"` a
-    LossSet makes ellipsoids of it that grow and turn with X.
+    learns log |residual|; from the residuals in units of this spread come the
+    correlations, shrunk. How far the spread is believed is settled by the likelihood of
+    whole rows out of fold, correlations included, and a constant covariance is one of
+    the answers (`power`). With `loss="gaussian"` a LossSet makes ellipsoids of it that
+    grow and turn with X.
 
     Parameters
     ----------
@@ -46,26 +57,37 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         default extremely randomised trees. A DummyRegressor() makes it constant.
     correlation : {"constant", "low-rank", "local"}, default "constant"
         "constant": the same at all contexts, shrunk (Ledoit & Wolf 2004). "low-rank":
-        the same, of a few common factors, as many as predict held-out residuals best:
-        for outputs that are many beside the rows. "local": drawn to that of like
-        contexts, as far as this predicts held-out residuals better; X must be numbers.
+        the same, of a few common factors, as many as predict held-out residuals best,
+        if that is better than shrinking: for outputs that are many beside the rows.
+        "local": the better of these, drawn to that of like contexts, in all or in a few
+        directions, as far as this predicts held-out residuals better; X must be
+        numbers.
     trust : float in [0, 1], default 1.0
         How much of the spread's ups and downs is used: spreads are raised to this
         power, around a constant. At 1 all contexts are covered equally often; below it
         noisy ones less often than calm ones, for sets that are narrower on average.
         `sl.choose` tells what decisions gain from it.
+    power : {"rows", "outputs"}, default "rows"
+        Whose likelihood says how far the spread is believed. "rows": whole rows,
+        correlations included, which describes the errors best. "outputs": that of each
+        output by itself, which may certify more where decisions look at sums of
+        outputs. `sl.choose` tells.
     cv : int, splitter or list of splits, default 5
         The folds. Each row is held out exactly once; a number means shuffled folds.
     floor : float in (0, 1), default 1e-2
-        The smallest residual that is told from none, in root mean squares.
-    random_state : int, RandomState or None, default 0
+        The smallest residual that is told from none, in root mean squares. No spread is
+        below 1.5e-8 of the root mean square of the output itself, half of its digits:
+        an output with a large offset is best given without.
+    random_state : int, RandomState, Generator or None, default 0
         Shuffles the folds, and seeds what stands for `spread=None`.
 
     Attributes
     ----------
     means_ : list of fitted mean models, one for all outputs or one an output
     spreads_ : list of fitted spread models, likewise
-    power_ : float: 1 trusts the spread model, 0 makes the spread constant
+    powers_ : array of shape (2,): how far the spread model is believed in what the
+        outputs of a row share, and in what is each output's own: 1 trusts it, 0 makes
+        the spread constant; with `trust`, if less than 1
     correlation_ : array of shape (m, m), the constant part of the correlation
     n_features_in_, feature_names_in_ : what X looks like
 
@@ -90,6 +112,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         correlation: str = "constant",
         *,
         trust: float = 1.0,
+        power: str = "rows",
         cv: Splits = 5,
         floor: float = 1e-2,
         random_state: RandomState = 0,
@@ -98,6 +121,7 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.spread = spread
         self.correlation = correlation
         self.trust = trust
+        self.power = power
         self.cv = cv
         self.floor = floor
         self.random_state = random_state
@@ -116,20 +140,27 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
             raise InvalidParameter(
                 f"{_OWNER}(trust=...) must be from 0 to 1, got {briefly(self.trust)}."
             )
-        mean, spread = self._learners()
+        if self.power not in BY:
+            raise InvalidParameter(
+                f"{_OWNER}(power=...) must be one of {list(BY)}, got "
+                f"{briefly(self.power)}."
+            )
+        seed = as_seed(_OWNER, self.random_state)
+        mean, spread = self._learners(seed)
         Y = outcomes_of(_OWNER, X, y)
-        folds = partition(self.cv, X, Y, self.random_state, _OWNER)
+        folds = partition(self.cv, X, Y, seed, _OWNER)
         validate_data(self, X, skip_check_array=True)
         rows = Rows(with_shape(X), None, folds)
         models, held_out = learn_columns(*mean, rows, Y)
         residuals = Y - held_out
-        learned, deviations = learn_log_spread(*spread, rows, residuals, self.floor)
-        self._spread = learned.trusted(self.trust)
-        self._correlation = learn_correlation(
-            self.correlation, rows, residuals / deviations, self.random_state
-        )
+        least = least_spreads(Y)
+        _warn_if_exact(residuals, least)
+        about = rows, residuals, least, self.floor, self.power
+        learned, logs = learn_log_spread(*spread, *about)
+        both = self._both(rows, residuals, learned.trusted(self.trust), logs, seed)
+        self._spread, self._correlation = both
         self.means_, self.spreads_ = list(models), list(self._spread.models)
-        self.power_ = learned.power
+        self.powers_ = np.array(self._spread.powers.both)
         self.correlation_ = self._correlation.matrix
         return self
 
@@ -178,6 +209,31 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         tags.input_tags.allow_nan = not local and all(tag.allow_nan for tag in asked)
         return tags
 
+    def _both(
+        self,
+        rows: Rows,
+        residuals: Array,
+        spread: LogSpread,
+        logs: Array,
+        seed: Seed,
+    ) -> tuple[LogSpread, Correlation]:
+        """Spread and correlation: this spread, or a constant one if rows prefer it."""
+        spreads = [spread]
+        if any(spread.powers.both) and self.correlation != "constant":
+            # Powers were chosen with the constant correlation; this kind may want none.
+            spreads.append(spread.trusted(0.0))
+        tried = []
+        for each in spreads:
+            # In units of the spreads that will be used: with less trust other errors
+            # count most, and a trust of 0 must be the constant covariance.
+            std = each.of(logs)
+            kind = self.correlation
+            correlation, nats = learn_correlation(kind, rows, residuals / std, seed)
+            nats += float(np.mean(np.sum(np.log(std), axis=1)))
+            tried.append((nats, each, correlation))
+        _, best, correlation = min(tried, key=lambda each: each[0])
+        return best, correlation
+
     def _require_kind(self) -> None:
         if self.correlation not in KINDS:
             raise InvalidParameter(
@@ -185,20 +241,25 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
                 f"{briefly(self.correlation)}."
             )
 
-    def _learners(self) -> list[tuple[Learner, bool]]:
+    def _learners(self, seed: Seed) -> list[tuple[Learner, bool]]:
         """How mean and spread are learned, and whether of all outputs at once."""
-        for name, given in (("mean", self.mean), ("spread", self.spread)):
-            if given is not None and not can(given, "fit"):
-                raise InvalidParameter(
-                    f"{_OWNER}({name}=...) must be an estimator with fit and predict, "
-                    f"or None, got {briefly(given)}."
-                )
+        require_regressor(_OWNER, mean=self.mean, spread=self.spread)
         spread = self.spread
         if spread is None:
-            seed = self.random_state
-            seed = 0 if isinstance(seed, np.random.Generator) else seed
             spread = ExtraTreesRegressor(200, min_samples_leaf=10, random_state=seed)
-        mean: tuple[Learner, bool] = (default_mean(self.random_state), False)
+        mean: tuple[Learner, bool] = (default_mean(seed), False)
         if self.mean is not None:
             mean = (GivenModel(self.mean), predicts_many(self.mean))
         return [mean, (GivenModel(spread), predicts_many(spread))]
+
+
+def _warn_if_exact(residuals: Array, least: Array) -> None:
+    """Without any errors there is no covariance, only a floor."""
+    if (np.sqrt(np.mean(residuals**2, axis=0)) <= least).all():
+        warn_caller(
+            f"{_OWNER}.fit: the mean predicts all outputs exactly, which leaves no "
+            "errors to learn a covariance from. Spreads will be "
+            f"{RESOLUTION:.1e} of the size of each output. Check whether y varies, and "
+            "whether X contains it.",
+            NoErrors,
+        )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold, check_cv
 
-from ..checks import Array
+from ..checks import Array, briefly, is_whole
 from ..conic.program import Indices
 from ..errors import InvalidParameter
 from ..predictions import Table, take_rows
@@ -46,6 +46,8 @@ def is_frame(X: Table) -> TypeGuard[pd.DataFrame]:
 
 #: What scikit-learn calls a random state, or a generator.
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+#: What scikit-learn takes.
+Seed: TypeAlias = int | np.random.RandomState | None
 #: A number of folds, a splitter, or (training rows, held-out rows) of each fold.
 Splits: TypeAlias = int | Splitter | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
 
@@ -53,11 +55,33 @@ Splits: TypeAlias = int | Splitter | Iterable[tuple[npt.ArrayLike, npt.ArrayLike
 Folds = list[tuple[Indices, Indices]]
 
 
+def as_seed(owner: str, random_state: RandomState) -> Seed:
+    """What scikit-learn takes for a random state: of a Generator, a seed it draws.
+
+    Examples
+    --------
+    >>> as_seed("MeanVarianceRegressor", 3)
+    3
+    >>> as_seed("MeanVarianceRegressor", np.random.default_rng(0))
+    1826701614
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    state = random_state is None or isinstance(random_state, np.random.RandomState)
+    if not (state or (is_whole(random_state) and random_state < 2**32)):
+        raise InvalidParameter(
+            f"{owner}(random_state=...) must be an integer from 0 to 2**32 - 1, a "
+            "np.random.RandomState, a np.random.Generator or None, got "
+            f"{briefly(random_state)}."
+        )
+    return random_state
+
+
 def partition(
     cv: Splits,
     X: Table,
     y: Array,
-    random_state: RandomState = 0,
+    random_state: Seed = 0,
     owner: str = "MeanVarianceRegressor",
 ) -> Folds:
     """The folds of `cv`, checked.

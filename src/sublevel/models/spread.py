@@ -23,6 +23,7 @@ from ..checks import Array
 from ..errors import InvalidParameter
 from ..predictions import Table
 from .learners import Learner
+from .resolution import least_spreads
 from .rows import Predictor, Rows, is_frame
 
 MOST_POWER = 2.0
@@ -146,7 +147,8 @@ def learn_spread(
     floor : float, smallest variance relative to the mean squared residual
     """
     squares = (y - mean) ** 2
-    unit = max(float(rows.mean(squares)), _rounding(y) / floor)
+    least = float(least_spreads(y[:, None])[0])
+    unit = max(float(rows.mean(squares)), least**2 / floor)
     # The gamma loss wants positive squares: a residual may be zero by luck.
     relative = np.maximum(squares / unit, floor)
     seen = append_column(rows.X, mean) if learner.sees_mean else rows.X
@@ -174,9 +176,3 @@ def append_column(X: Table, values: Array) -> Table:
         # scikit-learn wants all names to be strings, or none.
         X = X.set_axis([f"{k}" for k in range(X.shape[1])], axis=1)
     return X.assign(**{name: values})
-
-
-def _rounding(y: Array) -> float:
-    """The square of what is lost when numbers of the size of y are rounded."""
-    size = float(np.abs(y).max()) or 1.0
-    return (np.finfo(float).eps * size) ** 2

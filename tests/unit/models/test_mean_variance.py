@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import sublevel as sl
+from sublevel.models.resolution import RESOLUTION
 
 
 def draw(n, seed=0):
@@ -163,6 +164,15 @@ def test_data_without_noise_leave_a_spread_of_rounding_size(target, given):
     assert (std < 1e-6 * max(1, np.abs(target).max())).all()
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_spread_of_no_noise_is_above_what_rounding_leaves(unit):
+    """Half of the digits of y, in any unit."""
+    y = np.full(400, 2.0 * unit)
+    mean, std = linear().fit(X, y).predict(X, return_std=True)
+    assert np.allclose(std / y, RESOLUTION)
+    assert np.abs(y - mean).max() < 1e-6 * std.min()
+
+
 def test_a_variance_model_that_goes_negative_meets_the_floor():
     steep = make_pipeline(PolynomialFeatures(3), LinearRegression())
     model = sl.MeanVarianceRegressor(LinearRegression(), steep).fit(X, Y)
@@ -223,6 +233,19 @@ def test_a_pipeline_is_refitted_with_weights():
     assert np.allclose(model.predict(X), linear(tol=1e-6).fit(X, Y).predict(X))
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_a_generator_shuffles_the_folds(given):
+    model = linear() if given else sl.MeanVarianceRegressor()
+    first, again, other = (
+        model.set_params(random_state=np.random.default_rng(seed))
+        .fit(X, Y)
+        .predict(X, return_std=True)[1]
+        for seed in (1, 1, 2)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
 def test_it_survives_pickling():
     model = sl.MeanVarianceRegressor().fit(X, Y)
     back = pickle.loads(pickle.dumps(model))
@@ -237,11 +260,20 @@ def test_it_survives_pickling():
         ({"max_refits": 1.5}, r"max_refits=\.\.\.\) must be a whole number"),
         ({"max_refits": -1}, r"max_refits=\.\.\.\) must be a whole number"),
         ({"cv": 1}, r"cv=\.\.\.\) must be 2 or more"),
+        ({"random_state": 1.5}, r"random_state=\.\.\.\) must be an integer from 0"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(sl.errors.InvalidParameter, match=message):
         linear(**settings).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["mean", "variance"])
+def test_a_class_is_no_estimator(name):
+    settings = {name: GammaRegressor}
+    wanted = rf"{name}=\.\.\.\) must be .* Make one of it: {name}=GammaRegressor\(\)"
+    with pytest.raises(sl.errors.InvalidParameter, match=wanted):
+        sl.MeanVarianceRegressor(**settings).fit(X, Y)
 
 
 @pytest.mark.parametrize(
