@@ -155,8 +155,10 @@ class MeanCovarianceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         residuals = Y - held_out
         least = least_spreads(Y)
         _warn_if_exact(residuals, least)
-        about = rows, residuals, least, self.floor, self.power
-        learned, logs = learn_log_spread(*spread, *about)
+        learner, together = spread
+        learned, logs = learn_log_spread(
+            learner, together, rows, residuals, least, self.floor, self.power
+        )
         both = self._both(rows, residuals, learned.trusted(self.trust), logs, seed)
         self._spread, self._correlation = both
         self.means_, self.spreads_ = list(models), list(self._spread.models)
