@@ -49,6 +49,7 @@ class Rule:
     has_fallback = False
     has_sets = True
     proves = None
+    fails = None
     wave = 10_000
 
     @classmethod
