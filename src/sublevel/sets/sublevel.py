@@ -283,11 +283,14 @@ def _rounded_norm(
     """
     root = 1 / (loss.norm_power or 1.0)
     rounding = ROUNDED * loss.excess(prediction, np.zeros(outcomes.shape[-1])) ** root
-    if np.all(rounding <= COARSE * room**root):
+    fine = np.asarray(rounding <= COARSE * room**root)
+    if fine.all():
         return np.asarray(rounding)
     point = np.asarray(prediction.point, dtype=float)
     moved = np.where(outcomes == point, point, 0.0)
-    return np.asarray(ROUNDED * loss.excess(prediction, moved) ** root)
+    # Each set by itself: what is inside must not depend on the rest of a batch.
+    own = ROUNDED * loss.excess(prediction, moved) ** root
+    return np.asarray(np.where(fine, rounding, own))
 
 
 def sublevel_set(

@@ -419,6 +419,22 @@ def test_an_entry_that_hardly_varies_says_nothing_about_the_others(
     assert np.isnan(oracles["batch"].worst_case(direction)).all()
 
 
+def test_what_is_inside_does_not_depend_on_a_neighbour_that_hardly_varies():
+    """Outcomes at the very edge of what rounding forgives, of an ordinary set."""
+    means, spreads = np.array([1e3, 0.0]), np.array([1.0, 1.0])
+    edges = np.sqrt(2.0) + np.linspace(0, 2e-11, 400)
+    Y = np.column_stack([np.full(400, 1e3), edges])
+    location = np.tile(means, (401, 1))
+    scale = np.vstack([np.tile(spreads, (400, 1)), [[1e-12, 1.0]]])
+    own = sl.LossSet(lambda X: sl.Prediction(location[X], scale=scale[X]), "gaussian")
+    rows = np.arange(400)
+    alone = own.predict_set(rows, budget=2.0).contains(Y, tol=0.0)
+    beside = own.predict_set(np.arange(401), budget=2.0)
+    beside = beside.contains(np.vstack([Y, means]), tol=0.0)[:400]
+    assert 0 < alone.sum() < 400
+    np.testing.assert_array_equal(alone, beside)
+
+
 def test_what_is_not_believed_does_not_pass(monkeypatch):
     problem, w = portfolio()
     assert problem.solve().status == "optimal"
