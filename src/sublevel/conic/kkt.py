@@ -33,10 +33,7 @@ class Conditions:
         program = data.program
         self._data, self._cones = data, program.cones
         self._products = _Products(program, data.A)
-        # Rows whose right-hand side is 0 throughout have no price.
-        priced = data.b.base != 0
-        priced[data.b.where] = True
-        self._priced = np.flatnonzero(priced)
+        self._priced = priced_rows(data)
 
     def hold(
         self, block: Rows, x: Array, z: Array
@@ -73,6 +70,13 @@ class Conditions:
             good &= _inside(kind, slack[rows], z[rows], size[rows])
             start = rows.stop
         return np.asarray(good), value, dual
+
+
+def priced_rows(data: ProgramData) -> Indices:
+    """Rows whose right-hand side is not 0 throughout: the others have no price."""
+    priced = data.b.base != 0
+    priced[data.b.where] = True
+    return np.flatnonzero(priced)
 
 
 def _inside(kind: str, slack: Array, z: Array, size: Array) -> npt.NDArray[np.bool_]:

@@ -34,11 +34,16 @@ class CompiledForm:
         form = form_of(data.program)
         if isinstance(form, str):
             return ClosedForm().solve(data)
-        from .kernel import blocks_of, pattern_of, reading_of, solve_contexts
+        from .kernel import solve_contexts
+        from .kernel_blocks import blocks_of
+        from .kernel_numbers import numbers_for
+        from .kernel_pattern import pattern_of
+        from .kernel_reading import reading_of
 
         n = len(data)
         x, good = np.zeros((n, data.program.width)), np.zeros(n, dtype=bool)
         value, bound = np.full(n, np.nan), np.full(n, np.nan)
         arguments = blocks_of(data, form), pattern_of(data), reading_of(form)
-        solve_contexts(*arguments, x, good, value, bound)
+        room = numbers_for(len(form.columns)), np.empty((3, data.program.height))
+        solve_contexts(*arguments, *room, x, good, value, bound)
         return with_rest_by(data, x, good, value, bound, ClosedForm())

@@ -8,148 +8,16 @@ here, a context is left to NumPy's formulas.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ...checks import Array
 from ..compiled import SOURCES, compiled, inlined
-from ..program import Indices, ProgramData, rows_of
-from .form import Form
-from .kernel_check import KINDS, holds
+from .kernel_check import holds
 from .kernel_largest import largest_on_simplex, largest_within
 from .kernel_linear import corner, ends, filled
 from .kernel_norm import norm_below_ends, norm_in_box, norm_on_simplex
-
-#: What is above x, if anything.
-NOTHING, NORM, LARGEST = range(3)
-_NONE: Indices = np.zeros(0, dtype=np.int64)
-
-
-class Blocks(NamedTuple):
-    """The data of all contexts: for q, A, b what all share, and what varies.
-
-    `steady` says that right-hand sides and the row's coefficients are the same
-    throughout.
-    """
-
-    steady: bool
-    q: Array
-    q_where: Any
-    q_values: Array
-    A: Array
-    A_where: Any
-    A_values: Array
-    b: Array
-    b_where: Any
-    b_values: Array
-
-
-class Pattern(NamedTuple):
-    """Where the entries of A are, by column, and the cones of its rows."""
-
-    indices: Any
-    indptr: Any
-    kinds: Any
-    sizes: Any
-
-
-class Reading(NamedTuple):
-    """A `Form` as numbers and arrays; row -1, or column -1, where there is none."""
-
-    columns: Any
-    bound_members: Any
-    bound_rows: Any
-    bound_units: Array
-    row: int
-    row_members: Any
-    row_entries: Any
-    equal: bool
-    size_members: Any
-    size_columns: Any
-    size_plus: Any
-    size_minus: Any
-    size_units: Array
-    above: int
-    top: int
-    heads: Any
-    head_row: int
-    members: Any
-    rows: Any
-    entries: Any
-    mirrored: Any
-
-
-class Numbers(NamedTuple):
-    """The numbers of one context, as in `FormNumbers`, and room for its solution."""
-
-    cost: Array
-    lower: Array
-    upper: Array
-    slopes: Array
-    size_costs: Array
-    weights: Array
-    x: Array
-    pull: Array
-    reduced: Array
-
-
-def blocks_of(data: ProgramData, form: Form) -> Blocks:
-    """The data as compiled code takes them."""
-    parts: list[Any] = []
-    for block in (data.q, data.A, data.b):
-        parts += [block.base.copy(), block.where.astype(np.uintp), block.values]
-    steady = not len(data.b.where)
-    if form.coupling is not None:
-        steady &= not np.isin(form.coupling.entries, data.A.where).any()
-    arrays = [np.ascontiguousarray(each) for each in parts]
-    return Blocks(steady, *arrays)
-
-
-def pattern_of(data: ProgramData) -> Pattern:
-    """The pattern of the program."""
-    program = data.program
-    kinds = np.array([KINDS.index(kind) for kind, _ in program.cones], dtype=np.int64)
-    sizes = np.array([rows_of(*cone) for cone in program.cones], dtype=np.int64)
-    indptr = program.indptr.astype(np.int64)
-    return Pattern(program.indices.astype(np.uintp), indptr, kinds, sizes)
-
-
-def reading_of(form: Form) -> Reading:
-    """The form as arrays."""
-    bounds, row, sizes, top = form.bounds, form.coupling, form.sizes, form.top
-    above = NOTHING
-    if top is not None:
-        above = NORM if top.norm == "second-order" else LARGEST
-    mirrored = None if top is None else top.mirrored
-    return Reading(
-        _numbers(form.columns),
-        _numbers(*(group.members for group in bounds)),
-        _numbers(*(group.rows for group in bounds)),
-        np.concatenate([np.zeros(0), *(group.units for group in bounds)]),
-        -1 if row is None else row.row,
-        _numbers(_NONE if row is None else row.members),
-        _numbers(_NONE if row is None else row.entries),
-        row is not None and row.equal,
-        _numbers(_NONE if sizes is None else sizes.members),
-        _numbers(_NONE if sizes is None else sizes.columns),
-        _numbers(_NONE if sizes is None else sizes.plus),
-        _numbers(_NONE if sizes is None else sizes.minus),
-        np.zeros((2, 0)) if sizes is None else np.ascontiguousarray(sizes.units),
-        above,
-        -1 if top is None else top.column,
-        _numbers(_NONE if top is None else top.heads),
-        -1 if top is None else int(top.head_rows[0]),
-        _numbers(_NONE if top is None else top.members),
-        _numbers(_NONE if top is None else top.rows),
-        _numbers(_NONE if top is None else top.entries),
-        _numbers(_NONE if mirrored is None else mirrored),
-    )
-
-
-def _numbers(*parts: Indices) -> Any:
-    # Without a sign: compiled code need not ask whether they count from the end.
-    return np.concatenate([_NONE, *parts]).astype(np.uintp)
+from .kernel_reading import LARGEST, NORM, NOTHING
 
 
 @inlined
@@ -315,6 +183,8 @@ def solve_contexts(
     blocks: Any,
     pattern: Any,
     form: Any,
+    numbers: Any,
+    room: Any,
     x: Any,
     good: Any,
     value: Any,
@@ -325,16 +195,12 @@ def solve_contexts(
 
     Parameters
     ----------
+    blocks : what all contexts share is written over by what is a context's own
+    room : array of shape (3, rows), written
     x : array of shape (m, nx), written
     good, value, bound : arrays of shape (m,), written
     """
-    n = len(form.columns)
-    room = np.zeros((9, n))
-    numbers = Numbers(
-        room[0], room[1], room[2], room[3], room[4], room[5], room[6], room[7], room[8]
-    )
-    q, A, b = blocks.q.copy(), blocks.A.copy(), blocks.b.copy()
-    z, slack, size = np.empty(len(b)), np.empty(len(b)), np.empty(len(b))
+    q, A, b, z = blocks.q, blocks.A, blocks.b, room[0]
     orthant, free = False, False
     for i in range(len(x)):
         _fill(blocks.q_where, blocks.q_values, i, q)
@@ -348,4 +214,4 @@ def solve_contexts(
         if good[i]:
             _columns(form, A, numbers, x[i])
             _multipliers(form, A, b, numbers, nu, price, z)
-            good[i], value[i], bound[i] = holds(pattern, q, A, b, x[i], z, slack, size)
+            good[i], value[i], bound[i] = holds(pattern, q, A, b, x[i], room)

@@ -20,7 +20,7 @@ _ZERO, _NONNEG, _SOC = range(3)
 
 @inlined
 def holds(
-    pattern: Any, q: Any, A: Any, b: Any, x: Any, z: Any, slack: Any, size: Any
+    pattern: Any, q: Any, A: Any, b: Any, x: Any, room: Any
 ) -> tuple[bool, float, float]:
     """Whether x with multipliers z is optimal, its value, and that of the dual.
 
@@ -28,11 +28,14 @@ def holds(
     ----------
     pattern : where the entries of A are, and the cones of its rows
     q, A, b : the program's numbers at one context
-    slack, size : room for one number a row each
+    room : shape (3, rows): the multipliers z, and room for two numbers a row
     """
+    z, slack, size = room[0], room[1], room[2]
     good, value, terms, dual = True, 0.0, 0.0, 0.0
     for r in range(len(b)):
         slack[r], size[r] = b[r], abs(b[r])
+    for k in range(len(pattern.priced)):
+        r = pattern.priced[k]
         price = b[r] * z[r]
         dual -= price
         terms += abs(price)

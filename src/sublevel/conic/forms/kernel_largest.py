@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled import inlined, part
 from .ellipsoid import MISS, NEAR, STEPS
-from .kernel_order import order_of
+from .kernel_order import put_in_order
 
 
 @part
@@ -99,10 +99,9 @@ def _most(t: float, inverse: float) -> float:
 
 
 @part
-def _gains_first(cost: Any) -> Any:
+def _gains_first(cost: Any, n: int, order: Any) -> None:
     """Where no row binds, it is enough that what costs comes after what earns."""
-    n, at = len(cost), 0
-    order = np.empty(n, dtype=np.int64)
+    at = 0
     for j in range(n):
         order[at] = j
         at += cost[j] < 0
@@ -110,7 +109,6 @@ def _gains_first(cost: Any) -> Any:
         if not cost[j] < 0:
             order[at] = j
             at += 1
-    return order
 
 
 @part
@@ -139,8 +137,8 @@ def largest_within(
     numbers: Any, level: float, price: float, coupled: bool, equal: bool
 ) -> tuple[bool, float]:
     """With upper bounds: between two tangents of the value as a function of t."""
-    n, slopes, rate = len(numbers.x), numbers.slopes, numbers.reduced
-    room = np.empty((7, n))
+    n, slopes, rate = len(numbers.x), numbers.slopes, numbers.rates
+    room, order, right = numbers.room, numbers.order, 0.0
     worth, inverse, upper, amount, pull = room[0], room[1], room[2], room[3], room[4]
     pull_left, pull_right = room[5], room[6]
     if not coupled:
@@ -149,7 +147,10 @@ def largest_within(
         if not coupled:
             slopes[j] = 1.0
         rate[j] = numbers.cost[j] / slopes[j]
-    order, right = order_of(rate, n) if coupled else _gains_first(rate), 0.0
+    if coupled:
+        put_in_order(rate, n, order, numbers.other)
+    else:
+        _gains_first(rate, n, order)
     for k in range(n):
         j = order[k]
         worth[k] = -numbers.cost[j] / slopes[j]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import part
-from .kernel_order import order_of
+from .kernel_order import put_in_order
 
 
 @part
@@ -46,11 +46,12 @@ def corner(numbers: Any, level: float) -> float:
 def filled(numbers: Any, level: float, equal: bool) -> float:
     """All segments, in the order of their rates, as far as the level goes."""
     n, x, taken, begun = len(numbers.x), numbers.x, numbers.reduced, 0.0
-    rates, rooms = np.empty(2 * n), np.empty(2 * n)
-    segments, count = np.empty(2 * n, dtype=np.int64), 0
+    rates, rooms, segments = numbers.rates, numbers.rooms, numbers.segments
+    count = 0
     for s in range(2 * n):
         # From start to the middle, and from there on.
-        j, first = s % n, s < n
+        first = s < n
+        j = s if first else s - n
         slope, lower, upper = numbers.slopes[j], numbers.lower[j], numbers.upper[j]
         if slope == 0:
             continue
@@ -70,14 +71,15 @@ def filled(numbers: Any, level: float, equal: bool) -> float:
     # The first segment with room left has the rate at which the row is paid for, or the
     # last of all. Those after it are not looked at.
     multiplier, short, ahead = 0.0, False, 0.0
-    order = order_of(rates, count)
+    order = numbers.order
+    put_in_order(rates, count, order, numbers.other)
     for k in range(count):
         s, rate = segments[order[k]], rates[order[k]]
         if (short and ahead >= level) or not (equal or rate < 0):
             break
         amount = min(max(level - ahead, 0.0), rooms[s])
         ahead += rooms[s]
-        taken[s % n] += amount
+        taken[s if s < n else s - n] += amount
         if not short:
             short, multiplier = amount < rooms[s], -rate
     if not equal:

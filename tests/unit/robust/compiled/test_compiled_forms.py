@@ -19,6 +19,14 @@ from .given import calibrated, contexts, portfolio
 from .test_closed_forms import CONTEXTS, REGIONS, posed, rng
 
 kernel = pytest.importorskip("sublevel.conic.forms.kernel", exc_type=ImportError)
+from sublevel.conic.forms import kernel_reading  # noqa: E402
+from sublevel.conic.forms.kernel_blocks import blocks_of  # noqa: E402
+from sublevel.conic.forms.kernel_check import holds  # noqa: E402
+from sublevel.conic.forms.kernel_numbers import numbers_for  # noqa: E402
+from sublevel.conic.forms.kernel_order import put_in_order, room_for  # noqa: E402
+from sublevel.conic.forms.kernel_pattern import pattern_of  # noqa: E402
+from sublevel.conic.forms.kernel_reading import reading_of  # noqa: E402
+
 __all__ = ["rng"]
 KINDS = ("ellipsoid", "l1", "box", "point")
 
@@ -28,9 +36,10 @@ def by_kernel(data, reading=None):
     form = form_of(data.program)
     x, good = np.zeros((len(data), data.program.width)), np.zeros(len(data), dtype=bool)
     value, bound = np.zeros((2, len(data)))
-    given = kernel.blocks_of(data, form), kernel.pattern_of(data)
-    reading = kernel.reading_of(form) if reading is None else reading
-    kernel.solve_contexts(*given, reading, x, good, value, bound)
+    reading = reading_of(form) if reading is None else reading
+    given = blocks_of(data, form), pattern_of(data), reading
+    room = numbers_for(len(form.columns)), np.empty((3, data.program.height))
+    kernel.solve_contexts(*given, *room, x, good, value, bound)
     return x, good, value, bound
 
 
@@ -102,9 +111,9 @@ WRONG = {
     "other weights": lambda r: r._replace(members=r.members[::-1].copy()),
     "other ends": lambda r: r._replace(bound_units=r.bound_units * 1.001),
     "another row": lambda r: r._replace(row_entries=r.entries, row_members=r.members),
-    "no penalty": lambda r: r._replace(above=kernel.NOTHING),
+    "no penalty": lambda r: r._replace(above=kernel_reading.NOTHING),
     "another norm": lambda r: r._replace(
-        above=kernel.NORM + kernel.LARGEST - r.above,
+        above=kernel_reading.NORM + kernel_reading.LARGEST - r.above,
         heads=np.resize(r.heads, len(r.members)),
     ),
 }
@@ -116,7 +125,7 @@ def test_a_wrong_formula_is_never_taken(wrong, kind, rng, monkeypatch):
     """The check reads the program: it refuses the optimum of another one."""
     data, unit = posed(kind, "budget", 6, rng)
     expected, right = ClosedForm().solve(data), by_kernel(data)[1]
-    reading = WRONG[wrong](kernel.reading_of(form_of(data.program)))
+    reading = WRONG[wrong](reading_of(form_of(data.program)))
     _, good, value, _ = by_kernel(data, reading)
     assert good.sum() <= 0.2 * right.sum()
     # What is still certified is optimal all the same, as nothing where the level is 0.
@@ -125,7 +134,7 @@ def test_a_wrong_formula_is_never_taken(wrong, kind, rng, monkeypatch):
         assert (theirs.status == OPTIMAL).all()
         miss = np.abs((value + data.offsets)[good] - theirs.objective)
         assert (miss <= 1e-6 * unit[good] + 1e-10).all()
-    monkeypatch.setattr(kernel, "reading_of", lambda form: reading)
+    monkeypatch.setattr(kernel_reading, "reading_of", lambda form: reading)
     solved = CompiledForm().solve(data)
     for name in ("status", "x", "objective", "bound"):
         mine, usual = (getattr(each, name)[~good] for each in (solved, expected))
@@ -136,21 +145,19 @@ def test_a_wrong_formula_is_never_taken(wrong, kind, rng, monkeypatch):
 def test_compiled_check_refuses_what_the_other_refuses(kind, rng):
     data, _ = posed(kind, "budget", 6, rng)
     x, z = closed_form.solve_form(form_of(data.program), data)
-    conditions, pattern = Conditions(data), kernel.pattern_of(data)
+    conditions, pattern = Conditions(data), pattern_of(data)
     q, A, b = (part.rows() for part in (data.q, data.A, data.b))
-    room = np.empty((2, data.program.height))
+    room = np.empty((3, data.program.height))
 
     def held(x, z):
         """What the source of the compiled check says, in plain Python."""
+        said = np.empty(CONTEXTS, dtype=bool)
         with np.errstate(all="ignore"):
-            return np.array(
-                [
-                    kernel.holds.py_func(
-                        pattern, q[i], A[i], b[i], x[:, i], z[:, i], *room
-                    )[0]
-                    for i in range(CONTEXTS)
-                ]
-            )
+            for i in range(CONTEXTS):
+                room[0] = z[:, i]
+                given = pattern, q[i], A[i], b[i], x[:, i], room
+                said[i] = holds.py_func(*given)[0]
+        return said
 
     refused = 0
     worse = [(x * (1 + 1e-7), z), (x, -z), (x, z * (1 + 1e-7)), (x, 0 * z), (0 * x, z)]
@@ -247,3 +254,17 @@ def test_compiling_is_announced_once(tmp_path):
     ]
     # The second process finds it on disk.
     assert heard[1] == ""
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 128, 129, 200])
+def test_keys_are_put_in_numpys_stable_order(n, rng):
+    """Within a run, and where runs are merged; with many keys that are equal."""
+    from numba import njit
+
+    placed = njit(lambda *given: put_in_order(*given))
+    for keys in (rng.normal(size=n), rng.integers(0, 5, n) * 1.0, np.full(n, np.inf)):
+        given = np.full(room_for(n), -7.0)
+        given[:n] = keys
+        order, other = np.full((2, room_for(n)), 99)
+        placed(given, n, order, other)
+        np.testing.assert_array_equal(order[:n], np.argsort(keys, kind="stable"))
