@@ -42,4 +42,4 @@ def numbers_for(n: int) -> Numbers:
     """Room for n variables, which all contexts use in turn."""
     keys = np.zeros((2, room_for(2 * n)))
     ranks = np.zeros((3, room_for(2 * n)), dtype=np.int64)
-    return Numbers(*np.zeros((9, n)), *keys, *ranks, np.zeros((7, n)))
+    return Numbers._make([*np.zeros((9, n)), *keys, *ranks, np.zeros((7, n))])
