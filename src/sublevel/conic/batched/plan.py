@@ -185,7 +185,10 @@ class _Pattern:
         # Beside u the head of a large cone is next to nothing: a pivot only later.
         late = np.zeros(unknowns, dtype=bool)
         late[[n + start for start, k, *_ in soc if k > SMALL]] = True
-        lists = _lists(unknowns, at, pivots, slots, solid, late)
+        # The pivot of v, after its tail, is what is left of one after taking nearly one
+        # away, unless u was there before: then it is one that has its digits.
+        pairs = np.arange(n + m, unknowns, 2)
+        lists = _lists(unknowns, at, pivots, slots, solid, late, pairs)
         node, firm = lists.pop("node"), lists.pop("firm")
         tail = len(node) - len(lists["tail_first"])
         flat = np.sort(np.concatenate(zero + linear))
@@ -224,10 +227,11 @@ def _lists(
     zero: int,
     solid: Flags,
     late: Flags,
+    pairs: Indices,
 ) -> dict[str, Indices]:
     """The order of elimination, and where the factors' entries come from."""
     row, column, place = at
-    node, firm = _order(unknowns, row, column, solid, late)
+    node, firm = _order(unknowns, row, column, solid, late, pairs)
     step = np.empty(unknowns, dtype=int)
     step[node] = np.arange(unknowns)
     low, high = np.minimum(step[row], step[column]), np.maximum(step[row], step[column])
@@ -263,9 +267,18 @@ def _lists(
 
 
 def _order(
-    unknowns: int, row: Indices, column: Indices, solid: Flags, late: Flags
+    unknowns: int,
+    row: Indices,
+    column: Indices,
+    solid: Flags,
+    late: Flags,
+    pairs: Indices,
 ) -> tuple[Indices, Flags]:
-    """Unknowns in the order of least degree, and which pivots are other than zero."""
+    """Unknowns in the order of least degree, and which pivots are other than zero.
+
+    What is `late` waits for a neighbour. Each of `pairs` goes before the unknown that
+    follows it, which has the same neighbours.
+    """
     ones = np.full(len(row), 1.0)
     half = sp.coo_array((ones, (row, column)), shape=(unknowns, unknowns))
     # Only the pattern matters; a heavy diagonal keeps the trial factorisation quiet.
@@ -280,6 +293,10 @@ def _order(
     order = np.empty(unknowns, dtype=int)
     order[trial.perm_c] = np.arange(unknowns)
     pattern = sp.csr_array(half + half.T)
+    place = np.empty(unknowns, dtype=int)
+    place[order] = np.arange(unknowns)
+    wrong = pairs[place[pairs] > place[pairs + 1]]
+    order[place[wrong]], order[place[wrong + 1]] = wrong + 1, wrong
     order = postpone(order, pattern.indptr, pattern.indices, late)
     return order, firm_pivots(order, pattern.indptr, pattern.indices, solid)
 
