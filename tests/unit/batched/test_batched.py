@@ -253,7 +253,9 @@ def test_wrong_answers_do_not_pass(spoil, name, monkeypatch):
     # In units of their own, contexts are solved apart from the others.
     data = data.at(~extraordinary(data))
     honest = iterate.run
-    monkeypatch.setattr(iterate, "run", lambda plan, given: spoil(*honest(plan, given)))
+    monkeypatch.setattr(
+        iterate, "run", lambda plan, given, close: spoil(*honest(plan, given, close))
+    )
     assert (Batched().attempt(data).status == FAILED).all()
     # And what is handed over is right.
     solved, alone = Batched().solve(data), Clarabel().solve(data)

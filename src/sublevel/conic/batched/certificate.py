@@ -19,6 +19,8 @@ from ..program import ProgramData
 
 Flags = npt.NDArray[np.bool_]
 
+#: Relative gap and residuals that are aimed at: a digit more than is asked for here.
+CLOSE = 1e-8
 #: How far a slack may lie outside its cone, in units of its row.
 INSIDE = 1e-7
 #: How far multipliers may lie outside the dual cone, relative to the largest.

@@ -15,6 +15,7 @@ import numpy as np
 from ...checks import Array
 from ..compiled import SOURCES, compiled, inlined, part
 from ..program import Indices, ProgramData, Varying
+from .certificate import CLOSE
 from .cones import corrected, finished, predicted, rescale, shift_inside
 from .lanes import (
     WIDTH,
@@ -68,15 +69,19 @@ from .walk import cone, walk_of
 
 #: How a lane can end: GOING is not to be seen outside.
 GOING, SOLVED, INFEASIBLE, UNBOUNDED, STUCK = range(5)
-#: Relative gap, and residuals, at which a context is solved; the least size of an
-#: objective; the measure of a certificate that there is no solution.
-GAP, RESIDUAL, LEAST, CERTIFIED = 1e-8, 1e-8, 1e-4, 1e-8
+#: The least size of an objective; the measure of a proof that there is no solution.
+LEAST, CERTIFIED = 1e-4, 1e-8
 #: Iterations at most, the share of a step that is taken, the least step.
 MOST, SHARE, LEAST_STEP = 50, 0.99, 1e-4
 
 
-def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
-    """Codes (n,), points (n, nx) and multipliers (n, rows) of all contexts."""
+def run(
+    plan: Plan, data: ProgramData, close: float = CLOSE
+) -> tuple[Indices, Array, Array]:
+    """Codes (n,), points (n, nx) and multipliers (n, rows) of all contexts.
+
+    Gaps and residuals are to be as small as `close`.
+    """
     n, q = len(data), data.q
     if len(q.where) and q.where[-1] == len(q.base) - 1:
         q = Varying(q.base, q.where[:-1], q.values[:, :-1])
@@ -90,7 +95,7 @@ def run(plan: Plan, data: ProgramData) -> tuple[Indices, Array, Array]:
     room, memory = room_for(plan)
     skew, more = skew_of(plan)
     results = Results(codes, rounds, x, z)
-    iterate(walk_of(plan), skew, blocks, room, (memory, more), results)
+    iterate(walk_of(plan), skew, blocks, room, (memory, more), results, close)
     return codes, x, z
 
 
@@ -170,7 +175,7 @@ def _larger(a: Any, b: Any) -> Any:
 
 
 @part
-def _inspect(plan: Any, room: Any, degree: float) -> Any:
+def _inspect(plan: Any, room: Any, degree: float, close: float) -> Any:
     """Residuals, and which lanes have ended. Gives rtau, mu and xi' P xi."""
     n, m = plan.width, plan.height
     scalars = room.scalars
@@ -219,7 +224,7 @@ def _inspect(plan: Any, room: Any, degree: float) -> Any:
     gap = size(qx + bz + bent) * over
     value = _larger(_larger(cost, price), size(bent)) * over
     error = _larger(_larger(gap, off_x * over * over), off_z * over * over)
-    enough = _larger(value, splat(LEAST)) * GAP
+    enough = _larger(value, splat(LEAST)) * close
     room_p = _larger(load(scalars, B_SIZE) + (big_x + big_s) * over, splat(1.0))
     room_d = _larger(load(scalars, Q_SIZE) + (big_z + big_P) * over, splat(1.0))
     verdict = choose_less(load(scalars, COUNT), MOST - 0.5, zero, float(STUCK))
@@ -236,8 +241,8 @@ def _inspect(plan: Any, room: Any, degree: float) -> Any:
     ray = choose_less(ray_x, bound * _larger(big_x + big_s, splat(1.0)), ray, verdict)
     verdict = choose_less(qx, -CERTIFIED, ray, verdict)
     done = choose_less(error, enough, float(SOLVED), verdict)
-    done = choose_less(worst_z * over, room_p * RESIDUAL, done, verdict)
-    verdict = choose_less(worst_x * over, room_d * RESIDUAL, done, verdict)
+    done = choose_less(worst_z * over, room_p * close, done, verdict)
+    verdict = choose_less(worst_x * over, room_d * close, done, verdict)
     verdict = choose_less(0.5, load(scalars, FRESH), zero, verdict)
     store(scalars, CODE, verdict)
     store(scalars, RAY_Z, bz)
@@ -388,6 +393,7 @@ def iterate(
     room: Any,
     memory: Any,
     results: Any,
+    close: float,
     sources: int = SOURCES,
 ) -> tuple[int, int]:
     """Solve all contexts; the numbers of rounds and corrections that were needed.
@@ -410,7 +416,7 @@ def iterate(
             following, going = following + 1, going + 1
     while going > 0:
         rounds += 1
-        rtau, mu, xiPxi = _inspect(plan, room, degree)
+        rtau, mu, xiPxi = _inspect(plan, room, degree, close)
         if any_less(0.5, load(room.scalars, CODE)):
             for lane in range(WIDTH):
                 if who[lane] >= 0 and number(room.scalars, CODE * WIDTH + lane) > 0.5:
@@ -426,7 +432,7 @@ def iterate(
                 break
             if skew is not None:
                 # Those that came in are at a point already.
-                rtau, mu, xiPxi = _inspect(plan, room, degree)
+                rtau, mu, xiPxi = _inspect(plan, room, degree, close)
         flaw = load(room.scalars, FLAW)
         flaw = rescale(plan, room, flaw)
         if skew is not None:

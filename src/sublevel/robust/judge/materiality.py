@@ -1,9 +1,9 @@
 """What a miss is worth where a row has next to no size of its own.
 
-The derivatives of all written rows in the decision, taken by differences, say how far
-an entry of the decision can move before another row notices: until some row that has a
-size changes by all of it. A miss of a row without a size is measured in such moves, and
-so is the noise that a solver leaves in a decision.
+The derivatives of all written rows in the decision, taken by differences where a row is
+not affine in it, say how far an entry of the decision can move before another row
+notices: until some row that has a size changes by all of it. A miss of a row without a
+size is measured in such moves, and so is the noise that a solver leaves in a decision.
 """
 
 from __future__ import annotations
@@ -126,8 +126,11 @@ def _derivatives(tapes: Written, leaves: Leaves) -> Array:
     step = 0.01 * np.maximum(size, 0.001 * np.where(largest > 0, largest, 1.0))
     change = _changes(tapes, leaves, step)
     slopes = change / step[:, None, :]
+    if all(affine is not None for _, affine in tapes):
+        return slopes
     # A decision that is nothing but noise moves by less than rounding beside constants.
     lost = np.abs(change) <= UNSEEN * np.abs(_rows(tapes, leaves))[:, :, None]
+    lost &= ~_exact(tapes)[:, None]
     for further in FURTHER:
         at = np.flatnonzero(np.any(np.all(lost, axis=2), axis=1))
         if not at.size:
@@ -142,6 +145,13 @@ def _derivatives(tapes: Written, leaves: Leaves) -> Array:
     return slopes
 
 
+def _exact(tapes: Written) -> npt.NDArray[np.bool_]:
+    """Which rows have derivatives that are no differences, shape (rows,)."""
+    known = [affine is not None for _, affine in tapes]
+    counts = [int(np.prod(tape.shape, dtype=int)) for tape, _ in tapes]
+    return np.repeat(known, counts)
+
+
 def _changes(tapes: Written, leaves: Leaves, step: Array) -> Array:
     """Change of every row as each entry moves by its step: (n, rows, entries)."""
     n, width = leaves.values.shape
@@ -149,7 +159,7 @@ def _changes(tapes: Written, leaves: Leaves, step: Array) -> Array:
     trials: Leaves | None = None
     for tape, affine in tapes:
         if affine is not None:
-            changes.append(affine.changes(step))
+            changes.append(affine.changes(step, leaves.outcomes))
             continue
         if trials is None:
             trials = _trials(leaves, step)
@@ -184,7 +194,7 @@ def _rows(tapes: Written, leaves: Leaves) -> Array:
     return np.hstack(
         [np.zeros((len(leaves), 0))]
         + [
-            tape.rows(leaves) if affine is None else affine.at(leaves.values)
+            tape.rows(leaves) if affine is None else affine.at(leaves)
             for tape, affine in tapes
         ]
     )

@@ -100,7 +100,7 @@ class Ruler:
 
     @cached_property
     def affine(self) -> list[AffineRows | None]:
-        """The same, tape by tape, where they are affine in the decision alone."""
+        """The same, tape by tape, where they are affine in the decision."""
         return [as_affine(tape, len(self.lower)) for tape in self.tapes]
 
     def tidied(self, values: Array) -> Array:

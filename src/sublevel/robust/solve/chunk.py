@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
+from ...conic.batched.careful import CarefulBatched
 from ...conic.batched.choice import Automatic
 from ...conic.batched.solver import Batched
 from ...conic.forms import ClosedForm, CompiledForm
@@ -27,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 #: What solves again, each with more trouble than the one before.
 _AGAIN = Clarabel(effort=1), Clarabel(effort=2)
 #: Solvers that check the rays by which they prove that there is no solution.
-_OWN = (Clarabel, Batched, ClosedForm, CompiledForm)
+_OWN = (Clarabel, Batched, CarefulBatched, ClosedForm, CompiledForm)
 #: Most numbers of the contexts that are decided in one go. A formula takes so little
 #: time that it counts whether what is read and judged is still in the cache.
 _MOST_NUMBERS, _MOST_BY_FORMULA = 2_000_000, 500_000
@@ -104,7 +105,7 @@ class ChunkTask:
             data = fill(compiled.program, self.slots, contexts, len(at))
             # What one solver got wrong, gave up, or has too few digits of, one that
             # takes more trouble may get right.
-            for solver in (self.solver, *_AGAIN):
+            for solver in (self.solver, *_again(self.solver)):
                 clean = self._solve(solver, data, oracles, decisions, at)
                 unclear = np.flatnonzero(~clean)
                 if not unclear.size:
@@ -181,6 +182,13 @@ class ChunkTask:
             mine[at] = outcomes[take]
 
 
+def _again(solver: Solver) -> tuple[Solver, ...]:
+    """What solves again what a solver got wrong, gave up, or has too few digits of."""
+    if type(solver) is Batched:
+        return (CarefulBatched(solver), *_AGAIN[1:])
+    return _AGAIN
+
+
 def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     """What a solver says, where it can be a solution."""
     n = len(data.A.values)
@@ -208,7 +216,8 @@ def _solutions(solver: Solver, data: ProgramData) -> Solutions:
     status[(status == OPTIMAL) & ~real] = FAILED
     status[(status < 0) | (status >= len(STATUSES))] = FAILED
     # A resolution, and a proof, are taken at the word of our own solvers only.
-    own = solved.resolution if type(solver) is Clarabel else None
+    exact = type(solver) in (Clarabel, CarefulBatched)
+    own = solved.resolution if exact else None
     proved = solved.proved if type(solver) in _OWN else None
     return Solutions(status, x, objective, bound, own, proved)
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import sublevel as sl
 from sublevel.conic.batched import choice
@@ -109,8 +110,8 @@ def test_a_corrupted_point_of_curved_cones_is_decided_by_clarabel(monkeypatch):
     alone = problem.compile(solver="CLARABEL").decide(X)
     honest = iterate.run
 
-    def spoiled(plan, data):
-        codes, x, z = honest(plan, data)
+    def spoiled(plan, data, close):
+        codes, x, z = honest(plan, data, close)
         return codes, x * (1 + 1e-4), z
 
     monkeypatch.setattr(iterate, "run", spoiled)
@@ -182,7 +183,7 @@ def test_a_proved_infeasibility_is_not_asked_for_again(solver, monkeypatch):
             asked.append(len(data))
             return Clarabel(effort=1).solve(data)
 
-    monkeypatch.setattr(chunk, "_AGAIN", (Recorder(),))
+    monkeypatch.setattr(chunk, "_again", lambda first: (Recorder(),))
     decisions = problem.compile(solver=solver).decide(contexts(40, 2, rng))
     assert (decisions.status == "infeasible").all()
     assert sum(asked) <= 2
@@ -200,3 +201,44 @@ class Liar:
         nan = np.full(n, np.nan)
         x, proved = np.full((n, data.program.width), np.nan), np.ones(n, dtype=bool)
         return Solutions(np.full(n, INFEASIBLE), x, nan, nan, proved=proved)
+
+
+def idle_battery(rng, hours=12):
+    """A store that is best left alone: an objective of next to no size."""
+    X = rng.normal(size=(80, 2))
+    Y = 3 + 0.3 * X @ rng.normal(size=(2, hours)) + 0.2 * rng.normal(size=(80, hours))
+    sets = sl.LossSet(LinearRegression()).fit(X[:40], Y[:40])
+    price = sl.Uncertain(hours, name="price")
+    into, out = (cp.Variable(hours, nonneg=True, name=name) for name in ("in", "out"))
+    state = cp.Variable(hours + 1, name="state")
+    wear = 1e-3 * sum(map(cp.sum_squares, (into, out, state - 0.5)))
+    limits = [state[1:] == state[:-1] + 0.9 * into - out, state[[0, hours]] == 0.5]
+    limits += [state >= 0, state <= 1, into <= 0.5, out <= 0.5]
+    cost = cp.Minimize(price @ (into - out) + wear)
+    return sl.RobustProblem(cost, limits, {price: sets}), X[40:]
+
+
+def test_what_lacks_digits_is_solved_together_again(monkeypatch):
+    """Clarabel is not asked, and whoever says otherwise is found out."""
+    problem, X = idle_battery(np.random.default_rng(0))
+    alone = problem.compile(solver="CLARABEL").at(1.5).decide(X)
+    asked = []
+    attempt, honest = sl.robust.Batched.attempt, Clarabel.solve
+
+    def counted(self, data):
+        asked.append(len(data))
+        return honest(self, data)
+
+    monkeypatch.setattr(Clarabel, "solve", counted)
+    policy = problem.compile(solver="BATCHED").at(1.5)
+    together = policy.decide(X)
+    assert together.audit.passed.all()
+    assert not asked
+    np.testing.assert_allclose(together.objective, alone.objective, atol=1e-8)
+    # The twin: an attempt for more digits that makes no more of them.
+    monkeypatch.setattr(
+        sl.robust.Batched, "attempt", lambda self, data, close=0.0: attempt(self, data)
+    )
+    again = policy.decide(X)
+    assert again.audit.passed.all()
+    assert sum(asked)

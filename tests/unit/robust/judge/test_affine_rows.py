@@ -1,4 +1,6 @@
-"""Rows with constant derivatives are seen, and others are not taken for them."""
+"""Rows that are affine in the decision are seen, and others are not taken for them."""
+
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
@@ -38,11 +40,12 @@ def test_affine_rows_are_the_rows(constraint):
     affine = ruler.affine[0]
     values = np.random.default_rng(0).normal(size=(5, 3))
     leaves = Leaves(values, [np.zeros((5, 3))], np.zeros(0))
-    np.testing.assert_allclose(affine.at(values), ruler.tapes[0].rows(leaves))
+    np.testing.assert_allclose(affine.at(leaves), ruler.tapes[0].rows(leaves))
     step = np.full((5, 3), 0.5)
     moved = Leaves(values + step * np.eye(3)[1], leaves.outcomes, leaves.ordinary)
     change = ruler.tapes[0].rows(moved) - ruler.tapes[0].rows(leaves)
-    np.testing.assert_allclose(affine.changes(step)[:, :, 1], change, atol=1e-12)
+    changes = affine.changes(step, leaves.outcomes)
+    np.testing.assert_allclose(changes[:, :, 1], change, atol=1e-12)
 
 
 def test_a_large_constant_takes_no_digit_of_a_slope():
@@ -65,15 +68,69 @@ def test_other_rows_are_evaluated(constraint):
     assert ruler_of(constraint).affine[0] is None
 
 
-def test_the_objective_meets_the_outcome():
-    assert ruler_of(lambda x, p: x <= 2).affine[-1] is None
+@pytest.mark.parametrize(
+    "objective",
+    [
+        lambda x, y: cp.sum(x) + y @ x,
+        lambda x, y: (2 * y - 1) @ (MATRIX.T @ (MATRIX @ x)) / 3 + cp.sum(y[1:]),
+        lambda x, y: cp.sum(cp.multiply(cp.hstack([x[0], 4 - x[1:]]), y)),
+    ],
+)
+def test_what_an_outcome_multiplies_is_affine_at_each_outcome(objective):
+    ruler = ruler_of(lambda x, p: x <= 2, objective)
+    affine, tape = ruler.affine[-1], ruler.tapes[-1]
+    values, outcomes, step = np.random.default_rng(3).normal(size=(3, 6, 3))
+    leaves = Leaves(values, [outcomes], np.zeros(0))
+    np.testing.assert_allclose(affine.at(leaves), tape.rows(leaves), atol=1e-12)
+    changes = affine.changes(step, [outcomes])
+    for entry in range(3):
+        moved = replace(leaves, values=values + step * np.eye(3)[entry])
+        change = tape.rows(moved) - tape.rows(leaves)
+        np.testing.assert_allclose(changes[:, :, entry], change, atol=1e-12)
+    # The broken twin: at another outcome the slopes are others.
+    others = affine.changes(step, [outcomes + 1])
+    assert not np.allclose(others, changes)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        lambda x, y: y @ x + cp.sum_squares(x),
+        lambda x, y: y @ x + cp.abs(x[0]),
+        lambda x, y: cp.maximum(y @ x, 1.0),
+    ],
+)
+def test_costs_that_bend_are_evaluated(objective):
+    assert ruler_of(lambda x, p: x <= 2, objective).affine[-1] is None
+
+
+def test_an_outcome_that_is_no_number_is_felt_where_it_matters():
+    affine = ruler_of(lambda x, p: x <= 2).affine[-1]
+    values, outcomes = np.ones((2, 3)), np.array([[1.0, np.nan, 2.0], [1.0, 2.0, 3.0]])
+    changes = affine.changes(values, [outcomes])
+    np.testing.assert_array_equal(changes[0, 0], [2.0, np.nan, 3.0])
+    np.testing.assert_array_equal(changes[1, 0], [2.0, 3.0, 4.0])
+
+
+def test_no_slope_is_made_of_rounding():
+    """Beside numbers of another size, what an outcome does not multiply stays zero."""
+    affine = ruler_of(
+        lambda x, p: x <= 2, lambda x, y: 0.3 * x[0] + 1e17 * y[1] + 0.1 * y[2] * x[2]
+    ).affine[-1]
+    moved = affine.moved[0]
+    assert np.argwhere(moved.slopes).tolist() == [[2, 0, 2]]
+    np.testing.assert_allclose(moved.slopes[2, 0, 2], 0.1, rtol=1e-14)
+    np.testing.assert_allclose(affine.slopes, [[0.3, 0, 0]], rtol=1e-15)
+    np.testing.assert_allclose(moved.constant[:, 0], [0, 1e17, 0], rtol=1e-15)
 
 
 def test_large_tables_are_not_kept(monkeypatch):
     tape = ruler_of(lambda x, p: x <= 2).tapes[0]
     assert as_affine(tape, 3) is not None
-    monkeypatch.setattr("sublevel.robust.judge.affine_rows.MOST_NUMBERS", 8)
-    assert as_affine(tape, 3) is None
+    for most in ("MOST_NUMBERS", "MOST_MADE"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"sublevel.robust.judge.affine_rows.{most}", 8)
+            assert as_affine(tape, 3) is None
 
 
 def test_what_digits_are_worth_is_the_same_either_way(monkeypatch):

@@ -49,7 +49,7 @@ class Greedy:
 
 
 def invested(monkeypatch):
-    monkeypatch.setattr(chunk, "_AGAIN", (Greedy(),))
+    monkeypatch.setattr(chunk, "_again", lambda first: (Greedy(),))
     problem, w = portfolio()
     decisions = problem.compile(engine="dual", solver=Greedy()).decide()
     return decisions.status[0], decisions.value(w).sum()

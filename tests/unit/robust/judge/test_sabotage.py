@@ -246,7 +246,7 @@ def decided(given, kind, monkeypatch, helped):
     policy.at(1e-9).decide(given.X)
     wrongdoer.recording = False
     if not helped:
-        monkeypatch.setattr(chunk, "_AGAIN", (wrongdoer,))
+        monkeypatch.setattr(chunk, "_again", lambda first: (wrongdoer,))
     return policy.decide(given.X)
 
 
