@@ -23,22 +23,25 @@ from .sum_rows import sum_rows
 from .tape import Step, Tape
 from .written_rows import WrittenRows
 
+#: Numbers of an array from which on it is long, and how many of its ends are shown.
+LONG, ENDS = 20, 3
+
 
 def ruler_of(model: RobustModel, frame: Frame) -> Ruler:
     """The judge of a model's decisions, at the values of its products."""
     products = products_in([model.objective, *model.constraints])
     uncertain = [
-        _rows(at_values(c, products), frame, str(c))
+        _rows(at_values(c, products), frame, _words(c))
         for c in model.uncertain_constraints
     ]
-    certain = [_rows(c, frame, str(c)) for c in model.certain_constraints]
-    certain += [_rows(c, frame, str(c)) for c in _declared(model.variables)]
+    certain = [_rows(c, frame, _words(c)) for c in model.certain_constraints]
+    certain += [_rows(c, frame, _words(c)) for c in _declared(model.variables)]
     value = model.objective.args[0]
     cost = None
     if model.has_uncertain_objective:
         aim = value if model.minimises else -value
         aim = at_values(aim <= 0, products).args[0]
-        cost = _rows_of(aim, (aim,), False, frame, str(model.objective))
+        cost = _rows_of(aim, (aim,), False, frame, _words(model.objective))
     sizes = [int(v.size) for v in model.variables]
     ends = [_bounds(v, model.certain_constraints) for v in model.variables]
     whole = np.zeros(sum(sizes), dtype=bool)
@@ -56,6 +59,15 @@ def ruler_of(model: RobustModel, frame: Frame) -> Ruler:
         whole,
         starts,
     )
+
+
+def _words(written: cp.Constraint | cp.Minimize | cp.Maximize) -> str:
+    """A constraint or an objective in CVXPY's words; of long arrays the ends alone.
+
+    Of a table CVXPY shows no more, but it writes down all of it to see if it is one.
+    """
+    with np.printoptions(threshold=LONG, edgeitems=ENDS):
+        return str(written)
 
 
 def frame_of(model: RobustModel) -> Frame:
