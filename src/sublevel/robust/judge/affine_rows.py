@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,8 +25,8 @@ MOST_NUMBERS, MOST_MADE = 1_000_000, 5_000_000
 #: How far entries are moved to read slopes: a power of two, which costs no digit, and
 #: so large that a constant beside a slope takes none of its digits.
 FAR = 2.0**100
-#: Share of its neighbours, at that distance, below which a slope is rounding.
-ROUNDED = 1e-10
+#: Share of what was added up for it below which a slope is rounding.
+ROUNDED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +71,29 @@ class AffineRows:
 
     def changes(self, step: Array, outcomes: Sequence[Array]) -> Array:
         """Change of each row as each entry moves by its step: (n, rows, entries)."""
+        return np.asarray(self._clean_slopes(outcomes) * step[:, None, :])
+
+    def _clean_slopes(self, outcomes: Sequence[Array]) -> Array:
+        """Slopes at outcomes, 0 where they are what rounding left of terms that cancel.
+
+        Such a slope is no row's hold on an entry: its entry would be worth 1e16 times
+        what it is, and any value of it next to nothing.
+        """
         slopes = self._with_outcomes(outcomes, "slopes")
-        return np.asarray(slopes * step[:, None, :])
+        if not self.moved:
+            return slopes
+        sizes = [np.abs(each) for each in outcomes]
+        added_up = self._sizes._with_outcomes(sizes, "slopes")
+        return np.where(np.abs(slopes) <= ROUNDED * added_up, 0.0, slopes)
+
+    @cached_property
+    def _sizes(self) -> AffineRows:
+        """The same without signs."""
+        moved = {
+            key: Moved(each.where, np.abs(each.slopes), np.abs(each.constant))
+            for key, each in self.moved.items()
+        }
+        return AffineRows(np.abs(self.slopes), np.abs(self.constant), moved)
 
     def _with_outcomes(self, outcomes: Sequence[Array], name: str) -> Array:
         """Slopes or constants at outcomes: (n, ...), or (1, ...) if these add nothing.
@@ -136,28 +158,19 @@ def as_affine(tape: Tape, entries: int) -> AffineRows | None:
     table = tape.rows(leaves).reshape(met + 1, entries + 1, rows)
     if not np.isfinite(table).all():
         return None
+    sizes = tape.gross(leaves, np.zeros(leaves.values.shape)).reshape(table.shape)
     constants = table[:, 0]
-    slopes = (table[:, 1:] - constants[:, None]).transpose(0, 2, 1) / FAR
-    return AffineRows(
-        slopes[0], constants[0], _moved(where, slopes, constants) if met else {}
-    )
-
-
-def _moved(
-    where: Mapping[int, Indices], slopes: Array, constants: Array
-) -> dict[int, Moved]:
-    """What outcomes add, from rows read at none of them and at each."""
-    added = (slopes[1:] - slopes[0]) / FAR
-    more = (constants[1:] - constants[0]) / FAR
-    beside = np.maximum(np.abs(slopes[0]), np.abs(more)[:, :, None])
-    added = np.where(np.abs(added) * FAR <= ROUNDED * beside, 0.0, added)
-    more = np.where(np.abs(more) * FAR <= ROUNDED * np.abs(constants[0]), 0.0, more)
-    moved, start = {}, 0
+    slopes = (table[:, 1:] - constants[:, None]).transpose(0, 2, 1)
+    # What is added to slopes by an outcome, and in the first table by none.
+    slopes[1:] -= slopes[0]
+    slopes[np.abs(slopes) <= ROUNDED * sizes[:, 1:].transpose(0, 2, 1)] = 0.0
+    moved, start = {}, 1
     for key, at in where.items():
         stop = start + len(at)
-        moved[key] = Moved(at, added[start:stop], more[start:stop])
+        more = (constants[start:stop] - constants[0]) / FAR
+        moved[key] = Moved(at, slopes[start:stop] / FAR**2, more)
         start = stop
-    return moved
+    return AffineRows(slopes[0] / FAR, constants[0], moved)
 
 
 def _entries_met(steps: tuple[Step, ...]) -> dict[int, Indices]:

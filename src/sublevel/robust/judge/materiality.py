@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
-from .affine_rows import AffineRows
+from .affine_rows import ROUNDED, AffineRows
 from .tape import Leaves, Tape
 
 if TYPE_CHECKING:
@@ -153,7 +153,10 @@ def _exact(tapes: Written) -> npt.NDArray[np.bool_]:
 
 
 def _changes(tapes: Written, leaves: Leaves, step: Array) -> Array:
-    """Change of every row as each entry moves by its step: (n, rows, entries)."""
+    """Change of every row as each entry moves by its step: (n, rows, entries).
+
+    What rounding leaves of terms that cancel is no change.
+    """
     n, width = leaves.values.shape
     changes = [np.zeros((n, 0, width))]
     trials: Leaves | None = None
@@ -164,7 +167,11 @@ def _changes(tapes: Written, leaves: Leaves, step: Array) -> Array:
         if trials is None:
             trials = _trials(leaves, step)
         rows = tape.rows(trials).reshape(n, width + 1, -1)
-        changes.append((rows[:, 1:] - rows[:, :1]).transpose(0, 2, 1))
+        change = rows[:, 1:] - rows[:, :1]
+        added_up = tape.gross(trials, np.zeros(trials.values.shape))
+        added_up = added_up.reshape(n, width + 1, -1)[:, 1:]
+        change[np.abs(change) <= ROUNDED * added_up] = 0.0
+        changes.append(change.transpose(0, 2, 1))
     together = np.concatenate(changes, axis=1)
     return np.nan_to_num(together, copy=False, posinf=0.0, neginf=0.0)
 
@@ -231,13 +238,51 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     fixed = alive & firm
     with np.errstate(divide="ignore", invalid="ignore"):
         moves = np.where(slopes > 0, size[:, :, None] / slopes, np.inf)
-    first = _least(moves, fixed)
+    seen = _anchored(slopes, size, np.abs(leaves.values), fixed, ~firm & alive)
     far = np.where(alive[:, :, None] & np.isfinite(moves), moves, 0.0)
     # Where no row with a constant sees an entry, the one that lets it move furthest.
-    first = np.where(first > 0, first, far.max(axis=1, initial=0.0))
+    first = np.where(seen > 0, seen, far.max(axis=1, initial=0.0))
     would_be = np.max(np.abs(_changes(tapes, leaves, first)), axis=2, initial=0.0)
     worth = _least(moves, fixed | (alive & (size >= NEGLIGIBLE * would_be)))
+    worth = np.where(
+        (seen > 0) & (worth > 0), np.minimum(seen, worth), np.maximum(seen, worth)
+    )
     return worth, np.maximum(first, worth)
+
+
+def _anchored(
+    slopes: Array,
+    size: Array,
+    values: Array,
+    fixed: npt.NDArray[np.bool_],
+    loose: npt.NDArray[np.bool_],
+) -> Array:
+    """The least move that rows allow which hold an entry to a number, directly or by
+    other entries: (n, entries), 0 where there is none.
+
+    A row without a constant holds an entry to what is in it and not next to nothing:
+    what is shipped to what is received, and that to the demand. A loose bound beside
+    says nothing of either.
+
+    Parameters
+    ----------
+    slopes : sizes of the slopes, shape (n, rows, entries)
+    size : of the rows, shape (n, rows)
+    values : sizes of the entries, shape (n, entries)
+    fixed, loose : rows with a constant and without, shape (n, rows)
+    """
+    terms = slopes * values[:, None, :]
+    real = np.zeros(values.shape, dtype=bool)
+    while True:
+        known = np.sum(terms * real[:, None, :], axis=2)
+        own = np.where(loose, known, size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moves = np.where(slopes > 0, own[:, :, None] / slopes, np.inf)
+        worth = _least(moves, fixed | (loose & (known > 0)))
+        more = real | ((worth > 0) & (values > NEGLIGIBLE * worth))
+        if (more == real).all():
+            return worth
+        real = more
 
 
 def _least(moves: Array, rows: npt.NDArray[np.bool_]) -> Array:

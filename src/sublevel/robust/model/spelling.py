@@ -1,9 +1,10 @@
 """What a user wrote in words that the rest of the package knows.
 
 CVXPY has several ways to say the same. Some hide how an outcome enters: running sums
-and convolutions have auxiliary variables, a quadratic form of a parameter is a product,
-a cone of second order is a norm in disguise, bounds are no sign. Here they are said in
-the way that shows it; the values are the same.
+and convolutions have auxiliary variables, Kronecker products take no parameters, a
+quadratic form of a parameter is a product, a cone of second order is a norm in
+disguise, bounds are no sign. Here they are said in the way that shows it; the values
+are the same.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ def _spelled(
         return as_product(arguments[0], written.axis)
     if isinstance(written, conv | convolve) and uncertain_in(given[0]):
         return _convolved(arguments[0], arguments[1], written.shape)
+    if isinstance(written, cp.kron) and written.parameters():
+        return _kronecker(arguments[0], arguments[1])
     if isinstance(written, conj | real) and not given[0].is_complex():
         return arguments[0]
     if isinstance(written, cp.SOC):
@@ -132,6 +135,19 @@ def _convolved(
     size = one.size + other.size - 1
     shifted = [one[k] * (np.eye(size, other.size, -k) @ other) for k in range(one.size)]
     return cp.reshape(sum(shifted[1:], shifted[0]), shape, order="F")
+
+
+def _kronecker(one: cp.Expression, other: cp.Expression) -> cp.Expression:
+    """Entries times entries: what CVXPY makes of parameters there breaks its rules."""
+    rows, columns = (
+        (
+            np.repeat(np.arange(one.shape[axis]), other.shape[axis]),
+            np.tile(np.arange(other.shape[axis]), one.shape[axis]),
+        )
+        for axis in (0, 1)
+    )
+    first, second = zip(rows, columns, strict=True)
+    return cp.multiply(one[np.ix_(*first)], other[np.ix_(*second)])
 
 
 def _as_norm(top: cp.Expression, inner: cp.Expression, axis: int) -> cp.Constraint:

@@ -98,6 +98,20 @@ def loads(unit=1.0):
     return Written(goal, limits, {a: one, b: other}, x, X, outcomes, 1, 1, at)
 
 
+def shipped(unit=1.0):
+    """What is shipped is what is received: the demand holds it, by way of another."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(1, 2, size=(3 * N, 3))
+    Y = X + 0.3 * rng.normal(size=X.shape)
+    y = sl.Uncertain(3, name="y")
+    ship = cp.Variable(3, nonneg=True, name="ship")
+    receive = cp.Variable(3, nonneg=True, name="receive")
+    limits = [ship == receive, cp.sum(receive) == 10 * unit]
+    keys, at = {y: sl.LossSet(lambda X: X)}, {"y": 0.1}
+    goal = cp.Minimize(y @ ship)
+    return Written(goal, limits, keys, ship, X, {"y": Y}, unit, unit, at)
+
+
 MODELS = {"stock": stock, "returns": returns, "loads": loads}
 
 
@@ -265,6 +279,32 @@ def test_rows_and_keys_in_other_words(plain, change):
     one = judged(change(loads()))
     assert_same(one, plain["loads"])
     np.testing.assert_allclose(one["value"], plain["loads"]["value"], atol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_links_that_are_never_full(unit):
+    """A bound far away says nothing of what a demand holds by way of another entry."""
+    open_ended, full = judged(shipped(unit)), shipped(unit)
+    full.limits.append(full.variable <= 1e8 * unit)
+    assert_same(judged(full), open_ended)
+
+
+def test_a_row_that_cancels_to_rounding_at_some_outcome():
+    """(.1 + .2 - .3) is 5e-17, which holds no entry to anything."""
+
+    def model(weights):
+        written = shipped()
+        wide, ones = sl.Uncertain(6, name="y"), np.ones((3 * N, 3))
+        model = sl.LossSet(lambda X: np.hstack([X, ones[: len(X)]]))
+        ship, extra = written.variable, cp.Variable(nonneg=True, name="extra")
+        written.goal = cp.Minimize(wide[:3] @ ship)
+        written.limits.append(extra + (weights @ wide[3:]) * cp.sum(ship) <= 20)
+        written.keys = {wide: model}
+        written.outcomes = {"y": np.hstack([written.outcomes["y"], ones])}
+        return written
+
+    exact = judged(model(np.array([1.0, 1.0, -2.0])))
+    assert_same(judged(model(np.array([0.1, 0.2, -0.3]))), exact)
 
 
 def test_components_in_another_order(plain):
