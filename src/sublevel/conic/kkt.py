@@ -59,7 +59,7 @@ class Conditions:
         value, dual = cost.sum(axis=0), -price.sum(axis=0)
         terms = np.abs(cost, out=cost).sum(axis=0)
         terms += np.abs(price, out=price).sum(axis=0)
-        good &= np.abs(value - dual) <= ROUNDING * terms
+        good &= np.abs(value - dual) - ROUNDING * terms <= 0
         slack, size = self._products.times(moving, x)
         np.negative(slack, out=slack)
         slack[self._priced] += b[self._priced]
@@ -90,8 +90,8 @@ def _inside(kind: str, slack: Array, z: Array, size: Array) -> npt.NDArray[np.bo
     if kind != "soc":
         return np.zeros(slack.shape[1], dtype=bool)
     norm, of_z = _norm(slack[1:]), _norm(z[1:])
-    within = norm <= slack[0] + ROUNDING * (size[0] + norm)
-    return np.asarray(within & (of_z <= z[0] * (1 + ROUNDING)))
+    within = norm - (slack[0] + ROUNDING * (size[0] + norm)) <= 0
+    return np.asarray(within & (of_z - z[0] * (1 + ROUNDING) <= 0))
 
 
 def _excess(miss: Array, size: Array) -> Array:

@@ -9,8 +9,9 @@ import numpy as np
 from ..checks import Array
 from .program import ConeProgram, Indices, rows_of
 
-#: Share of its row and of its column below which a number is rounding.
-NOISE = 1e-12
+#: Share of its row and of its column below which a number is rounding: in the rows of a
+#: curved cone, and in others.
+NOISE, LAST_DIGIT = 1e-12, 1e-15
 
 
 class Layout:
@@ -60,6 +61,10 @@ class Layout:
         shared = np.where(self._shared_entry, sizes, 0.0)
         return self._by_entry.reduced(shared, np.maximum)
 
+    def largest_in_cone(self, sizes: Array) -> Array:
+        """Of sizes of rows, the largest among those that share a unit: (n, rows)."""
+        return self._by_row.reduced(sizes, np.maximum)[:, self.of_row]
+
     def tilt_entries(self, h: Array) -> Array | float:
         """What the pairs' exponents are worth at each entry of A: (n, entries)."""
         return h[:, self.pair_entry] * self.sign_entry if self.pairs else 0.0
@@ -71,13 +76,15 @@ class Layout:
     def without_noise(self, A: Array) -> Array:
         """The entries, with 0 for those next to nothing in their row and column.
 
-        In the rows of a curved cone, where matrices that were factored and inverted
-        stand, they are what rounding left of terms that cancelled, and have no unit.
+        They are what rounding left of terms that cancelled, and have no unit: in the
+        rows of a curved cone, where matrices that were factored and inverted stand, of
+        more digits than in others.
         """
         size = np.abs(A)
         row = self._rows.reduced(size, np.maximum)[:, self._row_of_entry]
         column = self._by_column.reduced(size, np.maximum)[:, self.column_of_entry]
-        noise = (size < NOISE * np.minimum(row, column)) & self._curved_entry
+        share = np.where(self._curved_entry, NOISE, LAST_DIGIT)
+        noise = size < share * np.minimum(row, column)
         return np.where(noise, 0.0, A)
 
     def row_mean(self, A: Array, of_A: Array, b: Array, of_b: Array) -> Array:

@@ -27,6 +27,9 @@ from .program import ProgramData
 #: which it may pass for it where no better one is to be had, and the least size of an
 #: objective in the units that a solver sees.
 GOOD, PASSABLE, LEAST = 1e-7, 1e-5, 1e-4
+#: The same beside what the objective adds up to, and the share of its terms to which
+#: these may cancel.
+NEAR, CANCELLED = 1e-6, 1e-2
 #: Share of its own column's terms that a residual may be, and of the largest column's
 #: that is nothing.
 OWN, NOTHING = 1e-4, 1e-8
@@ -38,6 +41,7 @@ def relative_error(
     z: Array,
     least: float = LEAST,
     missed: Misses | None = None,
+    net: bool = False,
 ) -> Array:
     """How far each solution may be from the best, by its multipliers, shape (n,).
 
@@ -51,17 +55,25 @@ def relative_error(
         Least size of an objective, where the numbers are near one; 0 where they are
         not, and an objective may be as small as it likes.
     missed : distances from cones, where they are looked at already
+    net : whether an error of GOOD is also to be one of NEAR beside the objective itself:
+        multipliers that are huge, where hardly any point is inside, pay much and cancel
     """
     curved = quadratic(data, x)
     q, b = data.q.rows()[:, :-1], data.b.rows()
     residual = curved + q + transposed(data, z)
     cost, price = q * x, b * z
-    gap = np.sum(curved * x, axis=1) + cost.sum(axis=1) + price.sum(axis=1)
-    error = np.abs(gap) + np.sum(np.abs(residual * x), axis=1)
+    bent = np.sum(curved * x, axis=1)
+    error = np.abs(bent + cost.sum(axis=1) + price.sum(axis=1))
+    error += np.sum(np.abs(residual * x), axis=1)
     with np.errstate(all="ignore"):
         error += (misses(data, x, z) if missed is None else missed).worth(z)
     size = np.maximum(np.abs(cost).sum(axis=1), np.abs(price).sum(axis=1))
-    size = np.maximum(size, np.abs(np.sum(curved * x, axis=1)))
+    size = np.maximum(size, np.abs(bent))
+    if net:
+        value = np.abs(cost.sum(axis=1) + bent / 2)
+        terms = np.maximum(np.abs(cost).sum(axis=1), float(least > 0))
+        own = np.maximum(value, CANCELLED * terms)
+        size = np.minimum(size, NEAR / GOOD * own)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = error / np.maximum(size, least)
     # Most are so small that what A has in the column need not be added up.

@@ -16,7 +16,10 @@ import numpy.typing as npt
 
 from ..checks import Array
 from . import rays
+from .layout import layout_of
+from .misses import misses
 from .optimality import GOOD, LEAST, PASSABLE, relative_error
+from .products import sizes, times
 from .program import ConeProgram, Indices, ProgramData, Varying
 from .scaling import MANY_SWEEPS, Units, in_groups, scale
 
@@ -166,7 +169,9 @@ class Clarabel:
                 break
             part = data.at(rows)
             units = scale(part, solved.x[rows])
-            _replace(solved, rows, _in_units(part, units, careful=True))
+            other = _in_units(part, units, careful=True)
+            _withdraw(other, _is_worse(part, solved, rows, other))
+            _replace(solved, rows, other)
             # Whether a context is solved once more is its own matter, so that no answer
             # depends on what else is in the chunk.
             rows = rows[solved.status[rows] != OPTIMAL]
@@ -197,10 +202,41 @@ def _reconsider(data: ProgramData, solved: Solutions) -> None:
     if rows.size:
         part = data.at(rows)
         other = _in_units(part, scale(part, solved.x[rows]), careful=True)
-        better = _openness(other) < _openness(solved)[rows]
-        other.status[~better] = FAILED
-        other.x[~better] = np.nan
+        _withdraw(other, ~(_openness(other) < _openness(solved)[rows]))
         _replace(solved, rows, other)
+
+
+def _is_worse(
+    data: ProgramData, solved: Solutions, rows: Indices, other: Solutions
+) -> npt.NDArray[np.bool_]:
+    """Where optima found in other units are open wider, or miss a row by more, than
+    those that were there: (rows,).
+
+    Units that a solution suggests are bad ones where it is large in a direction that
+    hardly matters. What is next to nothing in them is not next to nothing.
+    """
+    before = solved.status[rows] == OPTIMAL
+    if not before.any():
+        return before
+    wider = _openness(other) > np.maximum(GOOD, _openness(solved)[rows])
+    missed, earlier = _missed(data, other.x), _missed(data, solved.x[rows])
+    # Written so that nan is worse.
+    return before & (wider | ~(missed <= np.maximum(GOOD, earlier)))
+
+
+def _missed(data: ProgramData, x: Array) -> Array:
+    """How far slacks are outside their cones beside all that is added up there: (n,)."""
+    layout = layout_of(data.program)
+    outside = misses(data, x, np.zeros((len(x), data.program.height))).outside
+    terms = np.abs(data.b.rows()) + times(sizes(data), np.abs(x))
+    largest = layout.largest_in_cone(terms)
+    share = np.divide(outside, largest, out=np.zeros_like(outside), where=outside > 0)
+    return np.asarray(share.max(axis=1, initial=0.0))
+
+
+def _withdraw(solved: Solutions, rows: npt.NDArray[np.bool_]) -> None:
+    """Some contexts are as if they had not been solved."""
+    solved.status[rows], solved.x[rows] = FAILED, np.nan
 
 
 def _openness(solved: Solutions) -> Array:

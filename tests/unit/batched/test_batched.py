@@ -73,6 +73,43 @@ def test_an_answer_depends_on_its_context_alone(name):
         np.testing.assert_array_equal(part.status, whole_chunk.status[rows])
 
 
+@pytest.mark.parametrize(
+    ("cones", "width", "seed"),
+    [
+        ([("exp", 3), ("soc", 6)], 4, 2),
+        ([("power", 0.5), ("soc", 6)], 3, 4),
+        ([("nonneg", 3), ("soc", 3), ("exp", 3)], 4, 22),
+    ],
+)
+def test_a_lane_that_is_stuck_is_stuck_alone_too(cones, width, seed):
+    """More digits than there are: what is tried for one lane is tried for it alone."""
+    data = feasible(cones, width, 24, np.random.default_rng(seed))
+    plan = Batched().plan(data.program)
+    codes, x, z = iterate.run(plan, data, 1e-11)
+    assert (codes == iterate.STUCK).any()
+    for i in range(24):
+        alone = iterate.run(plan, data.at(np.array([i])), 1e-11)
+        assert alone[0][0] == codes[i]
+        np.testing.assert_array_equal(alone[1][0], x[i])
+        np.testing.assert_array_equal(alone[2][0], z[i])
+
+
+def test_who_comes_in_later_is_asked_the_same():
+    """A first point that is a proof already is one for nobody: lanes that come in while
+    others are under way go on from there."""
+    cones = [("power", 0.3), ("zero", 2)]
+    data = feasible(cones, 1, 24, np.random.default_rng(0), share=1.0)
+    A, b = data.A.values.copy(), data.b.values.copy()
+    A[0] = [0, 0, 0, 0.12018587, 0.57426697]
+    b[0] = [-0.13414428, -1.55209523, 0.32911043, -0.29830244, -1.42533591]
+    data = ProgramData(data.program, data.P, data.q, whole(A), whole(b))
+    plan = Batched().plan(data.program)
+    first = iterate.run(plan, data)
+    last = iterate.run(plan, data.at(np.roll(np.arange(24), -1)))
+    for one, other in zip(first, last, strict=True):
+        np.testing.assert_array_equal(one[0], other[-1])
+
+
 @pytest.mark.parametrize("name", ["large cones", "exponential", "power"])
 def test_badly_scaled_contexts_are_right_or_handed_over(name):
     cones, width, _ = SHAPES[name]

@@ -33,7 +33,7 @@ def optimal(data: ProgramData, x: Array, z: Array) -> Flags:
     size = np.maximum(np.abs(data.b.rows()), np.abs(missed.product))
     kept = (missed.outside <= INSIDE * np.maximum(size, 1.0)).all(axis=1)
     kept &= _small_beside(missed.negative, z)
-    error = relative_error(data, x, z, missed=missed)
+    error = relative_error(data, x, z, missed=missed, net=True)
     return np.asarray(kept & (error <= GOOD))
 
 

@@ -243,7 +243,8 @@ def _inspect(plan: Any, room: Any, degree: float, close: float) -> Any:
     done = choose_less(error, enough, float(SOLVED), verdict)
     done = choose_less(worst_z * over, room_p * close, done, verdict)
     verdict = choose_less(worst_x * over, room_d * close, done, verdict)
-    verdict = choose_less(0.5, load(scalars, FRESH), zero, verdict)
+    # At a first point nothing is said: some lanes are looked at there, some only after.
+    verdict = choose_less(load(scalars, COUNT), 0.5, zero, verdict)
     store(scalars, CODE, verdict)
     store(scalars, RAY_Z, bz)
     store(scalars, RAY_X, qx)

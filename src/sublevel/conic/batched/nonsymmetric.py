@@ -283,8 +283,9 @@ def step_skew(
             out = choose_less(0.0, reach, out, splat(0.0))
             if not any_less(0.5, out):
                 break
-            reach = choose_less(0.5, out, reach * SHORTER, reach)
-            reach = choose_less(reach, LEAST, splat(0.0), reach)
+            less = reach * SHORTER
+            less = choose_less(less, LEAST, splat(0.0), less)
+            reach = choose_less(0.5, out, less, reach)
     return 1.0 / reach
 
 
@@ -348,8 +349,9 @@ def centred(plan: Any, skew: Any, room: Any, steps: Any, alpha: Any) -> Any:
         out = choose_less(0.0, alpha, out, splat(0.0))
         if not any_less(0.5, out):
             break
-        alpha = choose_less(0.5, out, alpha * SHORTER, alpha)
-        alpha = choose_less(alpha, LEAST, splat(0.0), alpha)
+        less = alpha * SHORTER
+        less = choose_less(less, LEAST, splat(0.0), less)
+        alpha = choose_less(0.5, out, less, alpha)
     return alpha
 
 

@@ -48,22 +48,22 @@ def holds(
             about += abs(pulled)
             slack[r] -= moved
             size[r] += abs(moved)
-        # A comparison with nan is false: it never holds.
-        good &= abs(residual) <= ROUNDING * about
+        # A comparison with nan is false, and numbers beyond all bounds leave nan.
+        good &= abs(residual) - ROUNDING * about <= 0
         cost = q[j] * x[j]
         value += cost
         terms += abs(cost)
-    good &= abs(value - dual) <= ROUNDING * terms
+    good &= abs(value - dual) - ROUNDING * terms <= 0
     start = 0
     for c in range(len(pattern.kinds)):
         stop = start + pattern.sizes[c]
         kind = pattern.kinds[c]
         if kind == _ZERO:
             for r in range(start, stop):
-                good &= abs(slack[r]) <= ROUNDING * size[r]
+                good &= abs(slack[r]) - ROUNDING * size[r] <= 0
         elif kind == _NONNEG:
             for r in range(start, stop):
-                good &= slack[r] >= -ROUNDING * size[r]
+                good &= slack[r] + ROUNDING * size[r] >= 0
                 good &= z[r] >= 0
         elif kind == _SOC:
             norm, of_z = 0.0, 0.0
@@ -71,8 +71,8 @@ def holds(
                 norm += slack[r] * slack[r]
                 of_z += z[r] * z[r]
             norm, of_z = np.sqrt(norm), np.sqrt(of_z)
-            good &= norm <= slack[start] + ROUNDING * (size[start] + norm)
-            good &= of_z <= z[start] * (1 + ROUNDING)
+            good &= norm - (slack[start] + ROUNDING * (size[start] + norm)) <= 0
+            good &= of_z - z[start] * (1 + ROUNDING) <= 0
         else:
             good = False
         start = stop

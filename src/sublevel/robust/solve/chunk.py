@@ -185,7 +185,7 @@ class ChunkTask:
 def _again(solver: Solver) -> tuple[Solver, ...]:
     """What solves again what a solver got wrong, gave up, or has too few digits of."""
     if type(solver) is Batched:
-        return (CarefulBatched(solver), *_AGAIN[1:])
+        return (CarefulBatched(solver), *_AGAIN)
     return _AGAIN
 
 
