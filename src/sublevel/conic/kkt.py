@@ -47,6 +47,13 @@ class Conditions:
         x : array of shape (nx, m)
         z : array of shape (rows, m)
         """
+        # Beyond all numbers nothing holds: nan is never within a bound.
+        with np.errstate(all="ignore"):
+            return self._hold(block, x, z)
+
+    def _hold(
+        self, block: Rows, x: Array, z: Array
+    ) -> tuple[npt.NDArray[np.bool_], Array, Array]:
         q, b = (_columns(part.at(block)) for part in (self._data.q, self._data.b))
         q, moving = q[:-1], np.ascontiguousarray(self._data.A.values[block].T)
         # Extremes instead of `all`: they are faster, and nan is never within them.
@@ -54,8 +61,7 @@ class Conditions:
         residual += q
         size += np.abs(q)
         good = _excess(residual, size).max(axis=0) <= 0
-        with np.errstate(invalid="ignore"):
-            cost, price = q * x, b[self._priced] * z[self._priced]
+        cost, price = q * x, b[self._priced] * z[self._priced]
         value, dual = cost.sum(axis=0), -price.sum(axis=0)
         terms = np.abs(cost, out=cost).sum(axis=0)
         terms += np.abs(price, out=price).sum(axis=0)

@@ -55,7 +55,7 @@ def relative_error(
         Least size of an objective, where the numbers are near one; 0 where they are
         not, and an objective may be as small as it likes.
     missed : distances from cones, where they are looked at already
-    net : whether an error of GOOD is also to be one of NEAR beside the objective itself:
+    net : whether an error of GOOD must be one of NEAR beside the objective itself too:
         multipliers that are huge, where hardly any point is inside, pay much and cancel
     """
     curved = quadratic(data, x)

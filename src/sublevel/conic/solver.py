@@ -225,7 +225,7 @@ def _is_worse(
 
 
 def _missed(data: ProgramData, x: Array) -> Array:
-    """How far slacks are outside their cones beside all that is added up there: (n,)."""
+    """How far slacks are outside their cones, beside what is added up there: (n,)."""
     layout = layout_of(data.program)
     outside = misses(data, x, np.zeros((len(x), data.program.height))).outside
     terms = np.abs(data.b.rows()) + times(sizes(data), np.abs(x))

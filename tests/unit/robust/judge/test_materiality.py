@@ -88,7 +88,7 @@ def test_noise_is_what_digits_are_worth_between_two_outcomes():
     ruler = ruler_of(limits)
     leaves = leaves_of([2.0, 3.0], [5.0, 1.0])
     feared = [np.array([[3.0, 2.0]])]
-    # Digits of x0 of size 2 and of x1, of size 3 and worth 6; the slopes move by 2 and 1.
+    # Digits of x0, of size 2, and of x1, worth 6; the slopes move by 2 and 1.
     found = materiality.noise(ruler, leaves, feared)
     np.testing.assert_allclose(found, [[RESOLUTION * (2 * 2 + 6 * 1)]], rtol=1e-9)
     same = materiality.noise(ruler, leaves, leaves.outcomes)
