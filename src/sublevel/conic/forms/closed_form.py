@@ -20,7 +20,7 @@ from .form import Form, Top, form_of
 from .largest import least_with_largest
 from .linear import least_linear
 from .numbers import FormNumbers, entries_of, numbers_of
-from .point import FormPoint
+from .point import FormPoint, in_company
 
 #: Numbers of a block of contexts that are worked on together: they stay in the cache.
 BLOCK = 100_000
@@ -70,8 +70,7 @@ class ClosedForm:
             block: Rows = slice(start, start + step)
             some = data if 1 < n <= step else data.at(block)
             if len(some) == 1:
-                # A sum over one column alone would be added up in another order.
-                block = np.array([start, start])
+                block = in_company(np.array([start]))
                 some = data.at(block)
             point, multipliers = solve_form(form, some)
             good[block], value[block], bound[block] = conditions.hold(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from .numbers import FormNumbers
-from .point import FormPoint
+from .point import FormPoint, in_company
 
 #: Most steps of Newton's method, and the miss at which they end.
 STEPS, MISS = 80, 4e-15
@@ -39,12 +39,13 @@ def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoi
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0) & simple)
     rest = ~simple
     if over.size:
+        over = in_company(over)
         x, nu = np.take(point.x, over, axis=1), point.multiplier[over]
         part, settled = _with_upper_ends(numbers.at(over), x, nu, equal)
         point.put(over, part)
         rest[over[~settled]] = True
     if rest.any():
-        left = np.flatnonzero(rest)
+        left = in_company(np.flatnonzero(rest))
         point.put(left, _within(numbers.at(left), coupled, equal))
     return point
 
@@ -237,8 +238,10 @@ class _Search:
         high = np.sqrt((far * far).sum(axis=0))
         low = np.zeros_like(high)
         tau, nu = high.copy(), np.zeros_like(high)
+        done = np.zeros(high.shape, dtype=bool)
         for _ in range(STEPS):
-            nu = self._nu(tau, nu)
+            # What has ended stays as it was when it did, whatever is beside it.
+            nu = np.where(done, nu, self._nu(tau, nu))
             x = self.x(tau, nu)
             free = (x > self.lower) & (x < self.upper)
             sizes = self.scale * x
@@ -250,9 +253,10 @@ class _Search:
             following = tau + np.where(np.abs(miss) > MISS * tau, step, 0.0)
             outside = ~((following >= low) & (following <= high))
             following = np.where(outside, (low + high) / 2, following)
-            if (following == tau).all():
+            done |= following == tau
+            if done.all():
                 break
-            tau = following
+            tau = np.where(done, tau, following)
         return tau, nu
 
     def _slope(

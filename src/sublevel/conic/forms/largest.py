@@ -21,7 +21,7 @@ from ...checks import Array
 from ..program import Indices
 from .ellipsoid import MISS, NEAR, STEPS
 from .numbers import FormNumbers
-from .point import FormPoint
+from .point import FormPoint, in_company
 
 
 def least_with_largest(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoint:
@@ -35,6 +35,7 @@ def least_with_largest(numbers: FormNumbers, coupled: bool, equal: bool) -> Form
     point.x[:, ~orthant] = np.nan
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0))
     if over.size:
+        over = in_company(over)
         part = _within(_Knapsack.read(numbers.at(over), coupled, equal))
         point.put(over, part)
     return point

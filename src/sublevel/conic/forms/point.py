@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...checks import Array
 from ..program import Indices
 
@@ -28,3 +30,16 @@ class FormPoint:
         """Solutions of some contexts in place of those that were there."""
         self.x[:, contexts], self.pull[:, contexts] = part.x, part.pull
         self.multiplier[contexts] = part.multiplier
+
+
+def in_company(contexts: Indices) -> Indices:
+    """Some contexts, one that is alone twice.
+
+    A sum over one column alone would be added up in another order.
+
+    Examples
+    --------
+    >>> in_company(np.array([4])), in_company(np.array([1, 4]))
+    (array([4, 4]), array([1, 4]))
+    """
+    return np.repeat(contexts, 2) if len(contexts) == 1 else contexts

@@ -105,6 +105,18 @@ def test_one_context_as_among_others(kind, over, rng):
             np.testing.assert_array_equal(some.bound, every.bound[rows])
 
 
+@pytest.mark.parametrize("kind", ["ellipsoid", "box"])
+def test_one_that_needs_more_than_its_neighbour(kind, rng):
+    """Where one of two is beyond an end: a column alone is added up otherwise."""
+    data, _ = posed(kind, "bounded twice", 70, rng)
+    every = ClosedForm().solve(data)
+    for first in range(0, 158, 2):
+        pair = np.array([first, first + 1])
+        np.testing.assert_array_equal(
+            ClosedForm().solve(data.at(pair)).x, every.x[pair]
+        )
+
+
 #: Other programs than the one that is to be solved.
 WRONG = {
     "other columns": lambda r: r._replace(columns=r.columns[::-1].copy()),

@@ -9,7 +9,7 @@ import pytest
 import sublevel as sl
 from sublevel.robust.judge import materiality
 from sublevel.robust.judge.affine_rows import as_affine
-from sublevel.robust.judge.tape import Leaves
+from sublevel.robust.judge.tape import Leaves, Step, Tape
 
 MATRIX = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 4.0]])
 
@@ -122,6 +122,66 @@ def test_no_slope_is_made_of_rounding():
     np.testing.assert_allclose(moved.slopes[2, 0, 2], 0.1, rtol=1e-14)
     np.testing.assert_allclose(affine.slopes, [[0.3, 0, 0]], rtol=1e-15)
     np.testing.assert_allclose(moved.constant[:, 0], [0, 1e17, 0], rtol=1e-15)
+
+
+def test_several_keys_and_several_parts_of_a_key():
+    """Parts of a key meet rows in pieces, keys one after another."""
+    x = cp.Variable(3)
+    a, b, c = (sl.Uncertain(n, name=name) for n, name in ((2, "a"), (3, "b"), (3, "c")))
+    row = a @ x[:2] - 2 * (b[1:] @ x[1:]) + c @ x + 3 * c[2] - cp.sum(a) <= 1
+    joint, own = (
+        sl.sets.Box(np.zeros(5), np.ones(5)),
+        sl.sets.Box(np.zeros(3), np.ones(3)),
+    )
+    problem = sl.RobustProblem(
+        cp.Minimize(x[0]), [row, x >= 0], {(a, b): joint, c: own}
+    )
+    ruler = problem.prepared().ruler
+    affine, tape = ruler.affine[0], ruler.tapes[0]
+    assert sorted(affine.moved) == [0, 1]
+    rng = np.random.default_rng(8)
+    values, first, second = rng.normal(size=(4, 3)), *rng.normal(size=(2, 4, 5))
+    leaves = Leaves(values, [first, second[:, :3]], np.zeros(0))
+    np.testing.assert_allclose(affine.at(leaves), tape.rows(leaves), atol=1e-12)
+    step = rng.normal(size=(4, 3))
+    changes = affine.changes(step, leaves.outcomes)
+    for entry in range(3):
+        moved = replace(leaves, values=values + step * np.eye(3)[entry])
+        change = tape.rows(moved) - tape.rows(leaves)
+        np.testing.assert_allclose(changes[:, :, entry], change, atol=1e-12)
+
+
+X = Step("variable", (), (2,), (0,))
+Y = Step("outcome", (), (2,), (0, 0))
+ONE = Step("constant", (), (2,), (np.ones(2),))
+BENT = {
+    "x * x": (X, Step("multiply", (0, 0), (2,))),
+    "x @ x": (X, Step("product", (0, 0), ())),
+    "1 / x": (X, ONE, Step("divide", (1, 0), (2,))),
+    "x / y": (X, Y, Step("divide", (0, 1), (2,))),
+    "y * y": (X, Y, Step("multiply", (1, 1), (2,)), Step("add", (0, 2), (2,))),
+    "exp(y) * x": (X, Y, Step("exp", (1,), (2,)), Step("multiply", (0, 2), (2,))),
+    "exp(x)": (X, Step("exp", (0,), (2,))),
+    "1e300 x": (
+        X,
+        Step("constant", (), (2,), (np.full(2, 1e300),)),
+        Step("multiply", (0, 1), (2,)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_what_bends_or_is_beyond_all_numbers_is_evaluated(name):
+    assert as_affine(Tape(BENT[name]), 2) is None
+
+
+def test_a_tape_of_another_kind_is_evaluated():
+    class Other(Tape):
+        pass
+
+    steps = (X, Step("negate", (0,), (2,)))
+    assert as_affine(Tape(steps), 2) is not None
+    assert as_affine(Other(steps), 2) is None
 
 
 def test_large_tables_are_not_kept(monkeypatch):
