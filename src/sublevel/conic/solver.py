@@ -215,13 +215,13 @@ def _is_worse(
     Units that a solution suggests are bad ones where it is large in a direction that
     hardly matters. What is next to nothing in them is not next to nothing.
     """
-    before = solved.status[rows] == OPTIMAL
+    before = np.asarray(solved.status[rows] == OPTIMAL)
     if not before.any():
         return before
     wider = _openness(other) > np.maximum(GOOD, _openness(solved)[rows])
     missed, earlier = _missed(data, other.x), _missed(data, solved.x[rows])
     # Written so that nan is worse.
-    return before & (wider | ~(missed <= np.maximum(GOOD, earlier)))
+    return np.asarray(before & (wider | ~(missed <= np.maximum(GOOD, earlier))))
 
 
 def _missed(data: ProgramData, x: Array) -> Array:

@@ -39,11 +39,11 @@ def least_with_norm(numbers: FormNumbers, coupled: bool, equal: bool) -> FormPoi
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0) & simple)
     rest = ~simple
     if over.size:
-        over = in_company(over)
-        x, nu = np.take(point.x, over, axis=1), point.multiplier[over]
-        part, settled = _with_upper_ends(numbers.at(over), x, nu, equal)
-        point.put(over, part)
-        rest[over[~settled]] = True
+        both = in_company(over)
+        x, nu = np.take(point.x, both, axis=1), point.multiplier[both]
+        part, settled = _with_upper_ends(numbers.at(both), x, nu, equal)
+        point.put(both, part)
+        rest[both[~settled]] = True
     if rest.any():
         left = in_company(np.flatnonzero(rest))
         point.put(left, _within(numbers.at(left), coupled, equal))

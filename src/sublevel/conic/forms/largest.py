@@ -35,9 +35,9 @@ def least_with_largest(numbers: FormNumbers, coupled: bool, equal: bool) -> Form
     point.x[:, ~orthant] = np.nan
     over = np.flatnonzero((point.x > numbers.upper).any(axis=0))
     if over.size:
-        over = in_company(over)
-        part = _within(_Knapsack.read(numbers.at(over), coupled, equal))
-        point.put(over, part)
+        both = in_company(over)
+        part = _within(_Knapsack.read(numbers.at(both), coupled, equal))
+        point.put(both, part)
     return point
 
 

@@ -51,6 +51,23 @@ def test_a_slope_of_rounding_hides_no_miss(name):
     assert held(CANCELLING[name]) == (False, True)
 
 
+@pytest.mark.parametrize("affine", [True, False])
+def test_a_slope_of_rounding_is_none(affine):
+    """At outcomes of ones the terms of x0 cancel to 5e-17; at others they do not."""
+    weights = np.array([[0.1, 0.2, -0.3]])
+    x, y = cp.Variable(2, name="x"), sl.Uncertain(3, name="y")
+    row = x[1] + (weights @ y) * x[0] <= 5
+    box = {y: sl.sets.Box(np.ones(3), np.ones(3))}
+    ruler = sl.RobustProblem(cp.Minimize(x[1]), [row], box).prepared().ruler
+    if not affine:
+        vars(ruler)["affine"] = [None] * len(ruler.tapes)
+    leaves = leaves_of([[5.0, 1.0]] * 2, [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0 + 1e-6]])
+    changes = materiality._changes(materiality._every(ruler), leaves, np.ones((2, 2)))
+    assert changes[0, 0, 0] == 0
+    np.testing.assert_allclose(changes[1, 0, 0], -0.3e-6, rtol=1e-3)
+    np.testing.assert_allclose(changes[:, 0, 1], 1.0)
+
+
 def test_what_holds_an_entry_may_be_far_away():
     """A chain of flows, and a bound that none of them comes near."""
     flows, t, y = cp.Variable(6, name="flows"), cp.Variable(name="t"), sl.Uncertain()
