@@ -29,7 +29,7 @@ from .program import ProgramData
 GOOD, PASSABLE, LEAST = 1e-7, 1e-5, 1e-4
 #: The same beside what the objective adds up to, and the share of its terms to which
 #: these may cancel.
-NEAR, CANCELLED = 1e-6, 1e-2
+NEAR, CANCELLED = 1e-6, 0.1
 #: Share of its own column's terms that a residual may be, and of the largest column's
 #: that is nothing.
 OWN, NOTHING = 1e-4, 1e-8

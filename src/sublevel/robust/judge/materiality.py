@@ -238,21 +238,18 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     fixed = alive & firm
     with np.errstate(divide="ignore", invalid="ignore"):
         moves = np.where(slopes > 0, size[:, :, None] / slopes, np.inf)
-    seen = _anchored(slopes, size, np.abs(leaves.values), fixed, ~firm & alive)
+    held = _held(moves, np.abs(leaves.values), fixed, alive & ~firm)
     far = np.where(alive[:, :, None] & np.isfinite(moves), moves, 0.0)
     # Where no row with a constant sees an entry, the one that lets it move furthest.
-    first = np.where(seen > 0, seen, far.max(axis=1, initial=0.0))
+    first = np.where(held > 0, held, far.max(axis=1, initial=0.0))
     would_be = np.max(np.abs(_changes(tapes, leaves, first)), axis=2, initial=0.0)
-    worth = _least(moves, fixed | (alive & (size >= NEGLIGIBLE * would_be)))
-    worth = np.where(
-        (seen > 0) & (worth > 0), np.minimum(seen, worth), np.maximum(seen, worth)
-    )
+    solid = alive & (size >= NEGLIGIBLE * would_be)
+    worth = np.where(held > 0, held, _least(moves, fixed | solid))
     return worth, np.maximum(first, worth)
 
 
-def _anchored(
-    slopes: Array,
-    size: Array,
+def _held(
+    moves: Array,
     values: Array,
     fixed: npt.NDArray[np.bool_],
     loose: npt.NDArray[np.bool_],
@@ -266,19 +263,14 @@ def _anchored(
 
     Parameters
     ----------
-    slopes : sizes of the slopes, shape (n, rows, entries)
-    size : of the rows, shape (n, rows)
+    moves : by which entries change a row by all of it, shape (n, rows, entries)
     values : sizes of the entries, shape (n, entries)
     fixed, loose : rows with a constant and without, shape (n, rows)
     """
-    terms = slopes * values[:, None, :]
-    real = np.zeros(values.shape, dtype=bool)
+    met, real = np.isfinite(moves), np.zeros(values.shape, dtype=bool)
     while True:
-        known = np.sum(terms * real[:, None, :], axis=2)
-        own = np.where(loose, known, size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moves = np.where(slopes > 0, own[:, :, None] / slopes, np.inf)
-        worth = _least(moves, fixed | (loose & (known > 0)))
+        known = (met & real[:, None, :]).any(axis=2)
+        worth = _least(moves, fixed | (loose & known))
         more = real | ((worth > 0) & (values > NEGLIGIBLE * worth))
         if (more == real).all():
             return worth

@@ -79,6 +79,39 @@ def test_what_holds_an_entry_may_be_far_away():
     assert problem.audit({**values, "t": 20.0}).passed
 
 
+def test_an_entry_worth_much_is_no_reason_to_forgive_its_row():
+    """What holds x to 1 has an entry beside it that might be 1e12, and is not."""
+    x, z, e, t = (cp.Variable(name=name) for name in "xzet")
+    y = sl.Uncertain(name="y")
+    limits = [z >= 1, x >= z + 1e-3 * e, x <= 1e12, e >= 0, e <= 1e12, y * x <= t]
+    box = {y: sl.sets.Box([1.0], [2.0])}
+    problem = sl.RobustProblem(cp.Minimize(t), limits, box)
+    values = {"x": 5.0, "z": 1.0, "e": 0.0}
+    assert not problem.audit({**values, "t": 1.0}).passed
+    assert problem.audit({**values, "t": 10.0}).passed
+
+
+def test_misses_are_forgiven_up_to_the_noise_and_no_further():
+    ruler = ruler_of(limits)
+    values, outcome, feared = (
+        np.array([v]) for v in ([2.0, 3.0], [5.0, 1.0], [3, 2.0])
+    )
+    noise = materiality.noise(ruler, leaves_of(values, outcome), [feared])[0, 0]
+    for share, violated in ((0.5, False), (2.0, True), (500.0, True)):
+        # The row is y @ x - 40; what the audit allowed is less than that by an excess.
+        slack = np.array([[5 * 2 + 3 - 40 - share * noise]])
+        found = ruler.realise(
+            ["optimal"],
+            values,
+            slack,
+            np.array([np.nan]),
+            [feared],
+            [outcome],
+            np.zeros(0),
+        )
+        assert found.violated == [violated]
+
+
 # -- by hand ---------------------------------------------------------------------------
 
 
@@ -167,4 +200,14 @@ def test_derivatives_are_found_beside_constants(others):
     if not others:
         vars(ruler)["affine"] = [None] * len(ruler.tapes)
     slopes = materiality._derivatives(materiality._every(ruler), leaves)
-    np.testing.assert_allclose(slopes[0, :2], [[5, 3], [3, 0]], rtol=1e-3)
+    wanted = [[5, 3], [3, 0], *[[0, 1]] * others]
+    np.testing.assert_allclose(slopes[0, :-1], wanted, rtol=1e-2)
+
+
+def test_where_nothing_is_held_rows_of_a_size_say_what_entries_are_worth():
+    """y @ x moves by all of its 8 as x0 moves by 1.6; x1 <= x0 by its 2, as x1 does."""
+    ruler = ruler_of(lambda x, y: [y @ x <= 0, x[1] <= x[0]])
+    leaves = leaves_of([1.0, 1.0], [5.0, 3.0])
+    for slopes, worth in (([6.0, 3.0], 1.0), ([5.0, 4.0], 2.0)):
+        found = materiality.noise(ruler, leaves, [np.array([slopes])])
+        np.testing.assert_allclose(found, [[RESOLUTION * worth]], rtol=1e-6)
