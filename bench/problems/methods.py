@@ -41,7 +41,13 @@ class Decider:
         return self.policy.decide(self.case.X[rows]).objective
 
     def handed_over(self, rows):
-        """Share of contexts that went to Clarabel: not certified, or solved again."""
+        """Share of contexts that went to Clarabel: not certified, or solved again.
+
+        None where another reference stands in its place: a tree of whole numbers asks
+        it at every branch.
+        """
+        if self.case.by_hand is None:
+            return None
         counted = []
         honest = Clarabel.solve
 

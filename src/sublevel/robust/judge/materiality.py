@@ -124,7 +124,7 @@ def _derivatives(tapes: Written, leaves: Leaves) -> Array:
     size = np.abs(leaves.values)
     largest = size.max(axis=1, keepdims=True, initial=0.0)
     step = 0.01 * np.maximum(size, 0.001 * np.where(largest > 0, largest, 1.0))
-    change = _changes(tapes, leaves, step)
+    change = _clean(tapes, leaves, step, _changes(tapes, leaves, step))
     slopes = change / step[:, None, :]
     if all(affine is not None for _, affine in tapes):
         return slopes
@@ -139,10 +139,26 @@ def _derivatives(tapes: Written, leaves: Leaves) -> Array:
         part = Leaves(
             leaves.values[at], [y[at] for y in leaves.outcomes], leaves.ordinary
         )
-        change = _changes(tapes, part, wide)
+        change = _clean(tapes, part, wide, _changes(tapes, part, wide))
         slopes[at] = np.where(lost[at], change / wide[:, None, :], slopes[at])
         lost[at] &= np.abs(change) <= UNSEEN * np.abs(_rows(tapes, part))[:, :, None]
     return slopes
+
+
+def _clean(tapes: Written, leaves: Leaves, step: Array, change: Array) -> Array:
+    """Changes without those that are what rounding leaves of terms that cancel.
+
+    A slope made of that is no hold: an entry would be worth 1e16 times what it is.
+    """
+    start = 0
+    for tape, affine in tapes:
+        rows = slice(start, start + int(np.prod(tape.shape, dtype=int)))
+        if affine is None:
+            added_up = tape.gross(leaves, step)[:, :, None]
+            part = change[:, rows]
+            change[:, rows] = np.where(np.abs(part) <= ROUNDED * added_up, 0.0, part)
+        start = rows.stop
+    return change
 
 
 def _exact(tapes: Written) -> npt.NDArray[np.bool_]:
@@ -153,10 +169,7 @@ def _exact(tapes: Written) -> npt.NDArray[np.bool_]:
 
 
 def _changes(tapes: Written, leaves: Leaves, step: Array) -> Array:
-    """Change of every row as each entry moves by its step: (n, rows, entries).
-
-    What rounding leaves of terms that cancel is no change.
-    """
+    """Change of every row as each entry moves by its step: (n, rows, entries)."""
     n, width = leaves.values.shape
     changes = [np.zeros((n, 0, width))]
     trials: Leaves | None = None
@@ -167,11 +180,7 @@ def _changes(tapes: Written, leaves: Leaves, step: Array) -> Array:
         if trials is None:
             trials = _trials(leaves, step)
         rows = tape.rows(trials).reshape(n, width + 1, -1)
-        change = rows[:, 1:] - rows[:, :1]
-        added_up = tape.gross(trials, np.zeros(trials.values.shape))
-        added_up = added_up.reshape(n, width + 1, -1)[:, 1:]
-        change[np.abs(change) <= ROUNDED * added_up] = 0.0
-        changes.append(change.transpose(0, 2, 1))
+        changes.append((rows[:, 1:] - rows[:, :1]).transpose(0, 2, 1))
     together = np.concatenate(changes, axis=1)
     return np.nan_to_num(together, copy=False, posinf=0.0, neginf=0.0)
 

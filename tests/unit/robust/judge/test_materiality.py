@@ -62,10 +62,10 @@ def test_a_slope_of_rounding_is_none(affine):
     if not affine:
         vars(ruler)["affine"] = [None] * len(ruler.tapes)
     leaves = leaves_of([[5.0, 1.0]] * 2, [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0 + 1e-6]])
-    changes = materiality._changes(materiality._every(ruler), leaves, np.ones((2, 2)))
-    assert changes[0, 0, 0] == 0
-    np.testing.assert_allclose(changes[1, 0, 0], -0.3e-6, rtol=1e-3)
-    np.testing.assert_allclose(changes[:, 0, 1], 1.0)
+    slopes = materiality._derivatives(materiality._every(ruler), leaves)
+    assert slopes[0, 0, 0] == 0
+    np.testing.assert_allclose(slopes[1, 0, 0], -0.3e-6, rtol=1e-3)
+    np.testing.assert_allclose(slopes[:, 0, 1], 1.0)
 
 
 def test_what_holds_an_entry_may_be_far_away():
