@@ -227,12 +227,16 @@ def _nets(ruler: Ruler, leaves: Leaves) -> Array:
 
 
 def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
-    """How far each entry can move before a row that has a size changes by all of it:
-    any such row, and one with a constant; (n, entries) each.
+    """How far each entry can move before a row that has a size changes by all of it.
 
     A row has the size of what its variables add up to, or of what is left of it
-    without them, unless that cancels. Rows with something left are solid; the others
-    are if they are of a size that these know.
+    without them, unless that cancels. What counts are the rows that hold an entry to a
+    number. Where none does it is those that still have a size as their entries move.
+
+    Returns
+    -------
+    two arrays of shape (n, entries) : by the first row to change, and, where none holds
+        an entry, by the last
     """
     movable = ~ruler.whole
     slopes = np.abs(slopes) * movable
@@ -249,12 +253,10 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
         moves = np.where(slopes > 0, size[:, :, None] / slopes, np.inf)
     held = _held(moves, np.abs(leaves.values), fixed, alive & ~firm)
     far = np.where(alive[:, :, None] & np.isfinite(moves), moves, 0.0)
-    # Where no row with a constant sees an entry, the one that lets it move furthest.
-    first = np.where(held > 0, held, far.max(axis=1, initial=0.0))
-    would_be = np.max(np.abs(_changes(tapes, leaves, first)), axis=2, initial=0.0)
+    most = np.where(held > 0, held, far.max(axis=1, initial=0.0))
+    would_be = np.max(np.abs(_changes(tapes, leaves, most)), axis=2, initial=0.0)
     solid = alive & (size >= NEGLIGIBLE * would_be)
-    worth = np.where(held > 0, held, _least(moves, fixed | solid))
-    return worth, np.maximum(first, worth)
+    return np.where(held > 0, held, _least(moves, solid)), most
 
 
 def _held(
