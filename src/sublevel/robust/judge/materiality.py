@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import Array
-from .affine_rows import ROUNDED, AffineRows
+from .affine_rows import ADDING, ROUNDED, AffineRows
 from .tape import Leaves, Tape
 
 if TYPE_CHECKING:
@@ -28,8 +28,18 @@ Written = list[tuple[Tape, AffineRows | None]]
 #: A row below this share of what it would be elsewhere has no size, and an entry below
 #: this share of what it is worth elsewhere is the solver's zero.
 NEGLIGIBLE = 1e-6
+#: Share of what it is worth from which on an entry holds others: a solver's noise is
+#: more than its zeros where bounds are far away.
+HELD = 1e-5
 #: Relative size of the digits of a decision that are the solver's noise.
 RESOLUTION = 1e-8
+#: Steps that have one slope everywhere, whichever way.
+SMOOTH = (
+    *ADDING,
+    *("variable", "outcome", "ordinary", "constant", "multiply", "product", "divide"),
+    *("exp", "log", "log1p", "logistic", "power", "quad_form", "quad_over_lin"),
+    *("entropy", "relative_entropy", "kl_divergence", "log_sum_exp"),
+)
 #: Relative change of a row that rounding hides, and how much further to go then.
 UNSEEN, FURTHER = 1e-8, (1e4, 1e8, 1e12)
 #: Numbers of contexts and of trial decisions looked at together.
@@ -124,7 +134,7 @@ def _derivatives(tapes: Written, leaves: Leaves) -> Array:
     size = np.abs(leaves.values)
     largest = size.max(axis=1, keepdims=True, initial=0.0)
     step = 0.01 * np.maximum(size, 0.001 * np.where(largest > 0, largest, 1.0))
-    change = _clean(tapes, leaves, step, _changes(tapes, leaves, step))
+    change = _clean(tapes, leaves, step, _either_way(tapes, leaves, step))
     slopes = change / step[:, None, :]
     if all(affine is not None for _, affine in tapes):
         return slopes
@@ -143,6 +153,22 @@ def _derivatives(tapes: Written, leaves: Leaves) -> Array:
         slopes[at] = np.where(lost[at], change / wide[:, None, :], slopes[at])
         lost[at] &= np.abs(change) <= UNSEEN * np.abs(_rows(tapes, part))[:, :, None]
     return slopes
+
+
+def _either_way(tapes: Written, leaves: Leaves, step: Array) -> Array:
+    """Changes by a step up, or down where that changes more: a shortage that is none
+    yet grows one way only.
+    """
+    change = _changes(tapes, leaves, step)
+    start = 0
+    for tape, affine in tapes:
+        rows = slice(start, start + int(np.prod(tape.shape, dtype=int)))
+        if affine is None and not all(one.name in SMOOTH for one in tape.steps):
+            up = change[:, rows]
+            down = -_changes([(tape, None)], leaves, -step)
+            change[:, rows] = np.where(np.abs(down) > np.abs(up), down, up)
+        start = rows.stop
+    return change
 
 
 def _clean(tapes: Written, leaves: Leaves, step: Array, change: Array) -> Array:
@@ -238,20 +264,20 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     two arrays of shape (n, entries) : by the first row to change, and, where none holds
         an entry, by the last
     """
-    movable = ~ruler.whole
-    slopes = np.abs(slopes) * movable
-    still = replace(leaves, values=np.where(movable, 0.0, leaves.values))
-    tapes = _every(ruler)
-    constant = np.abs(np.nan_to_num(_rows(tapes, still), posinf=0.0, neginf=0.0))
-    terms = np.sum(slopes * np.abs(leaves.values)[:, None, :], axis=2)
+    movable, values = ~ruler.whole, np.abs(leaves.values)
+    tapes, slopes = _every(ruler), slopes * movable
+    constant = np.abs(_without(tapes, leaves, slopes, movable))
+    slopes = np.abs(slopes)
+    terms = np.sum(slopes * values[:, None, :], axis=2)
     gross = np.maximum(terms, constant)
     firm = constant > RESOLUTION * gross
     size = np.where(firm, np.fmin(gross, _nets(ruler, leaves)), terms)
     alive = (size > 0) & (size >= NEGLIGIBLE * gross)
-    fixed = alive & firm
+    # What is written on one side of a limit that is met cancels there; it holds.
+    holds = np.where(alive, size, gross)
     with np.errstate(divide="ignore", invalid="ignore"):
-        moves = np.where(slopes > 0, size[:, :, None] / slopes, np.inf)
-    held = _held(moves, np.abs(leaves.values), fixed, alive & ~firm)
+        moves = np.where(slopes > 0, holds[:, :, None] / slopes, np.inf)
+    held = _held(moves, values, _declared(ruler, leaves.values), firm)
     far = np.where(alive[:, :, None] & np.isfinite(moves), moves, 0.0)
     most = np.where(held > 0, held, far.max(axis=1, initial=0.0))
     would_be = np.max(np.abs(_changes(tapes, leaves, most)), axis=2, initial=0.0)
@@ -259,30 +285,65 @@ def _worth(ruler: Ruler, leaves: Leaves, slopes: Array) -> tuple[Array, Array]:
     return np.where(held > 0, held, _least(moves, solid)), most
 
 
+def _without(
+    tapes: Written,
+    leaves: Leaves,
+    slopes: Array,
+    movable: npt.NDArray[np.bool_],
+) -> Array:
+    """What is left of rows without their variables: (n, rows).
+
+    Of a row that is no number there, as a logarithm at zero, by its slopes.
+    """
+    still = replace(leaves, values=np.where(movable, 0.0, leaves.values))
+    rows = _rows(tapes, still)
+    lost = ~np.isfinite(rows)
+    if lost.any():
+        moved = np.sum(slopes * leaves.values[:, None, :], axis=2)
+        rows = np.where(lost, _rows(tapes, leaves) - moved, rows)
+    return np.asarray(np.nan_to_num(rows, posinf=0.0, neginf=0.0))
+
+
+def _declared(ruler: Ruler, values: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The size of the nearer declared bound other than 0 of each entry, inf where there
+    is none; and whether the entry is at one: (n, entries) each.
+    """
+    size, at = np.full(values.shape, np.inf), np.zeros(values.shape, dtype=bool)
+    for end in (ruler.lower, ruler.upper):
+        own = np.where(np.isfinite(end) & (end != 0), np.abs(end), np.inf)
+        size = np.minimum(size, own)
+        at |= np.isfinite(own) & (np.abs(values - end) <= NEGLIGIBLE * own)
+    return size, at
+
+
 def _held(
     moves: Array,
     values: Array,
-    fixed: npt.NDArray[np.bool_],
-    loose: npt.NDArray[np.bool_],
+    declared: tuple[Array, npt.NDArray[np.bool_]],
+    firm: npt.NDArray[np.bool_],
 ) -> Array:
     """The least move that rows allow which hold an entry to a number, directly or by
     other entries: (n, entries), 0 where there is none.
 
     A row without a constant holds an entry to what is in it and not next to nothing:
     what is shipped to what is received, and that to the demand. A loose bound beside
-    says nothing of either.
+    says nothing of either, nor does a declared one unless the entry is there.
 
     Parameters
     ----------
     moves : by which entries change a row by all of it, shape (n, rows, entries)
     values : sizes of the entries, shape (n, entries)
-    fixed, loose : rows with a constant and without, shape (n, rows)
+    declared : as by `_declared`
+    firm : rows with a constant, shape (n, rows)
     """
+    bound, at_bound = declared
     met, real = np.isfinite(moves), np.zeros(values.shape, dtype=bool)
     while True:
         known = (met & real[:, None, :]).any(axis=2)
-        worth = _least(moves, fixed | (loose & known))
-        more = real | ((worth > 0) & (values > NEGLIGIBLE * worth))
+        worth = _least(moves, firm | known)
+        worth = np.where(worth > 0, np.minimum(worth, bound), worth)
+        worth = np.where((worth == 0) & at_bound, bound, worth)
+        more = real | ((worth > 0) & (values > HELD * worth))
         if (more == real).all():
             return worth
         real = more

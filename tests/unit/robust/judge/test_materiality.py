@@ -79,6 +79,64 @@ def test_what_holds_an_entry_may_be_far_away():
     assert problem.audit({**values, "t": 20.0}).passed
 
 
+DEMAND = cp.Parameter(value=5.0, name="demand")
+#: Ways to say that x is at least 5, or 5, with what they need beside; all of them met.
+SAID = {
+    "two sides": lambda x, s: [x >= 5],
+    "one side": lambda x, s: [5 - x <= 0],
+    "other units": lambda x, s: [1e6 * (5 - x) <= 0],
+    "one side, equal": lambda x, s: [x - 5 == 0],
+    "a parameter": lambda x, s: [DEMAND - x <= 0],
+    "a balance": lambda x, s: [s == s + x - 5],
+    "a shortage": lambda x, s: [5 - x <= s, s >= 0, s <= 0],
+    "a positive part": lambda x, s: [cp.pos(5 - x) <= s, s == 0],
+    "a distance": lambda x, s: [cp.abs(x - 5) <= s, s == 0],
+    "a logarithm": lambda x, s: [cp.log(x) >= np.log(5)],
+    "an inverse": lambda x, s: [cp.inv_pos(x) <= 0.2],
+    "an exponential": lambda x, s: [cp.exp(-x) <= np.exp(-5)],
+}
+
+
+@pytest.mark.parametrize("far", [None, 1e9])
+@pytest.mark.parametrize("name", [*SAID, "declared", "declared twice"])
+def test_what_holds_may_be_said_in_any_way(name, far):
+    bounds = {"declared": [5, None], "declared twice": [5, 5]}.get(name)
+    x, s, t = cp.Variable(name="x", bounds=bounds), cp.Variable(name="s"), cp.Variable()
+    y = sl.Uncertain()
+    limits = [y * x <= t, *SAID.get(name, lambda x, s: [])(x, s)]
+    limits += [] if far is None else [x <= far, s <= far, t <= far]
+    box = {y: sl.sets.Box([1.0], [2.0])}
+    problem = sl.RobustProblem(cp.Minimize(t), limits, box)
+
+    def passed(enough):
+        values = {v.name(): 0.0 for v in problem.prepared().model.variables}
+        values |= {x.name(): 5.0, t.name(): enough}
+        return problem.audit(values).passed
+
+    assert not passed(5.0)
+    assert not passed(9.9)
+    assert passed(10.0)
+
+
+@pytest.mark.parametrize(
+    ("far", "idle"), [(None, 0.0), (None, 5e-6), (1e12, 1e-9), (1e12, 2e-5)]
+)
+def test_noise_holds_nothing(far, idle):
+    """Arcs that are not used: what one has more than the next is no miss."""
+    used, unused = cp.Variable(3, name="used"), cp.Variable(3, name="unused")
+    y, t = sl.Uncertain(), cp.Variable(name="t")
+    limits = [used[0] == 10, used[1:] == used[:-1], unused[1:] == unused[:-1]]
+    limits += [unused[0] + used[2] == 10 + unused[2], y * cp.sum(used) <= t]
+    if far is not None:
+        limits += [used <= far, unused <= far]
+    box = {y: sl.sets.Box([1.0], [2.0])}
+    problem = sl.RobustProblem(cp.Minimize(t), limits, box)
+    noise = idle * np.array([1.0, 0.995, 0.99])
+    values = {"used": np.full(3, 10.0), "unused": noise}
+    assert problem.audit({**values, "t": 60.0}).passed
+    assert not problem.audit({**values, "t": 59.0}).passed
+
+
 def test_an_entry_worth_much_is_no_reason_to_forgive_its_row():
     """What holds x to 1 has an entry beside it that might be 1e12, and is not."""
     x, z, e, t = (cp.Variable(name=name) for name in "xzet")
