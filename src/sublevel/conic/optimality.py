@@ -87,3 +87,16 @@ def relative_error(
         unpaid = (off[odd] > OWN * terms + NOTHING * largest).any(axis=1)
         error[odd[unpaid]] = np.inf
     return np.asarray(error)
+
+
+def openness(value: Array, bound: Array) -> Array:
+    """What is left open between values and those of their duals, of their own size.
+
+    Examples
+    --------
+    >>> openness(np.array([2.0, 0.0]), np.array([1.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    gap = np.abs(value - bound)
+    size = np.maximum(np.abs(value), np.abs(bound))
+    return np.divide(gap, size, out=np.zeros(len(gap)), where=gap > 0)

@@ -18,7 +18,7 @@ from ..checks import Array
 from . import rays
 from .layout import layout_of
 from .misses import misses
-from .optimality import GOOD, LEAST, PASSABLE, relative_error
+from .optimality import GOOD, LEAST, NEAR, PASSABLE, openness, relative_error
 from .products import sizes, times
 from .program import ConeProgram, Indices, ProgramData, Varying
 from .scaling import MANY_SWEEPS, Units, in_groups, scale
@@ -156,6 +156,10 @@ class Clarabel:
             solved = _run(data, careful)
         else:
             solved = _in_units(data, scaling, careful)
+            if not careful:
+                _withdraw(
+                    solved, (solved.status == OPTIMAL) & (_openness(solved) > NEAR)
+                )
         if careful and scaling is not None:
             # As it is written, where no units were of help. That there is no solution
             # is a claim too, and in bad units it may be a wrong one.
@@ -242,9 +246,7 @@ def _withdraw(solved: Solutions, rows: npt.NDArray[np.bool_]) -> None:
 def _openness(solved: Solutions) -> Array:
     """What is left open between solutions and their duals, of their own size, (n,)."""
     assert solved.bound is not None
-    gap = np.abs(solved.objective - solved.bound)
-    size = np.maximum(np.abs(solved.objective), np.abs(solved.bound))
-    return np.divide(gap, size, out=np.zeros(len(gap)), where=gap > 0)
+    return openness(solved.objective, solved.bound)
 
 
 def _proved(solved: Solutions) -> npt.NDArray[np.bool_]:

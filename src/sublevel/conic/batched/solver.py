@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...checks import Array
 from .. import rays
+from ..optimality import NEAR, openness
 from ..products import quadratic
 from ..program import ConeProgram, Indices, ProgramData
 from ..scaling import Units, in_groups
@@ -120,6 +121,9 @@ def _write(
     value = np.sum(seen.q.rows()[:, :-1] * x, axis=1) + curved
     bound = -np.sum(seen.b.rows() * z, axis=1) - curved
     if scaling is not None:
+        # Where a bound far away has made units small, an ordinary objective may be next
+        # to nothing, and what is certified is worth next to nothing too.
+        status[(status == OPTIMAL) & (openness(value, bound) > NEAR)] = FAILED
         x, value, bound = (
             scaling.points(x),
             scaling.values(value),
