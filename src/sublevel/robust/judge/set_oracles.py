@@ -41,6 +41,9 @@ ROUNDING = 1e-9
 #: Sets without a closed form ask CVXPY, which numbers its variables with one counter
 #: for all threads and does not guard it.
 _ONE_AT_A_TIME = RLock()
+#: Finite sets of at most so many outcomes, more than a model may have where each counts,
+#: are tried one by one; and so many corners of others.
+MOST_LISTED, MOST_CORNERS = 500, 64
 
 
 class Region(Protocol):
@@ -360,3 +363,13 @@ def _shadow(part: SetBatch, entries: Indices) -> SetBatch | None:
         return None
     loss, prediction, budgets = seen
     return SetBatch(loss, prediction, budgets, Outcomes((Numbers(len(entries)),)), ())
+
+
+def outcomes_of(oracle: SetOracle, n: int) -> list[Array]:
+    """All outcomes of a set value of few, or its corners, each for n contexts."""
+    if not isinstance(oracle, FixedOracle):
+        return []
+    outcomes = oracle.listed(MOST_LISTED)
+    if outcomes is None:
+        outcomes = oracle.corners(MOST_CORNERS)
+    return [] if outcomes is None else [np.tile(row, (n, 1)) for row in outcomes]

@@ -20,7 +20,7 @@ from ...checks import Array
 from ...conic.program import Indices
 from .branching import largest_sum, steepest
 from .place import Place
-from .set_oracles import FixedOracle, SetOracle
+from .set_oracles import FixedOracle, SetOracle, outcomes_of
 from .sum_row import BentTerm, SumRow, entries_of
 
 #: Most combinations of ends, or of pieces, that are tried one by one.
@@ -250,7 +250,22 @@ class WorstSum:
             narrow = Group([term], self._same_blocks(place), group.alone, group.linear)
             both = [self._towards(narrow, turned, [place], s) for s in (1.0, -1.0)]
             turned = self._best(both[0], both[1:])
-        return [*single, turned]
+        return [*single, turned, *self._of_few(group, joint)]
+
+    def _of_few(self, group: Group, joint: Joint) -> list[Joint]:
+        """Every outcome of a set of few: what is worst in each place need not be worst
+        in all of them.
+        """
+        keys = {key for key, _ in group.entries}
+        if len(keys) > 1:
+            return []
+        (key,), own = keys, np.array([k for _, k in group.entries])
+        joints = []
+        for outcome in outcomes_of(self._oracles[key], len(self._held.values)):
+            changed = joint[key].copy()
+            changed[:, own] = outcome[:, own]
+            joints.append({**joint, key: changed})
+        return joints
 
     def _same_blocks(self, place: Place) -> list[Pair]:
         blocks = {self._block(e) for e in entries_of(place)}

@@ -20,7 +20,7 @@ from ...checks import Array, BoolArray
 from ...conic.program import Indices
 from ...sets import Finite
 from .place import Place, ProbedPlace, value_at
-from .set_oracles import FixedOracle, SetOracle
+from .set_oracles import FixedOracle, SetOracle, outcomes_of
 from .sum_row import SumRow
 from .tape import Leaves, Tape, flat
 from .worst_sum import WorstSum
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 #: Outcomes of different sets are joined in all ways while these are at most so many.
 MOST_JOINED = 1024
-#: Finite sets of at most so many outcomes are tried one by one.
-MOST_LISTED = 500
-#: The same, where there is another set beside; and corners of sets of more outcomes.
-MOST_OUTCOMES, MOST_CORNERS = 200, 64
+#: Outcomes of a finite set that are tried one by one where there is another set beside.
+MOST_OUTCOMES = 200
 
 #: Relative difference of a row and its piece that is rounding.
 ROUNDED = 1e-12
@@ -313,7 +311,7 @@ class WrittenRows:
         seen |= {key for part in self.concave for key in part.keys}
         for key in sorted(seen):
             candidates += [
-                {key: each} for each in _listed(held.oracles[key], len(held))
+                {key: each} for each in outcomes_of(held.oracles[key], len(held))
             ]
         return candidates
 
@@ -421,13 +419,3 @@ def _are_apart(groups: list[frozenset[int]]) -> bool:
             return False
         seen |= group
     return True
-
-
-def _listed(oracle: SetOracle, n: int) -> list[Array]:
-    """All outcomes of a set value of few, each for all contexts."""
-    if not isinstance(oracle, FixedOracle):
-        return []
-    outcomes = oracle.listed(MOST_LISTED)
-    if outcomes is None:
-        outcomes = oracle.corners(MOST_CORNERS)
-    return [] if outcomes is None else [np.tile(row, (n, 1)) for row in outcomes]
