@@ -41,8 +41,8 @@ ROUNDING = 1e-9
 #: Sets without a closed form ask CVXPY, which numbers its variables with one counter
 #: for all threads and does not guard it.
 _ONE_AT_A_TIME = RLock()
-#: Finite sets of at most so many outcomes, more than a model may have where each counts,
-#: are tried one by one; and so many corners of others.
+#: Finite sets of at most so many outcomes are tried one by one, more than a model may
+#: have where each counts; and so many corners of others.
 MOST_LISTED, MOST_CORNERS = 500, 64
 
 

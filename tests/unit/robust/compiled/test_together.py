@@ -242,3 +242,34 @@ def test_what_lacks_digits_is_solved_together_again(monkeypatch):
     again = policy.decide(X)
     assert again.audit.passed.all()
     assert sum(asked)
+
+
+def far_bounds(seed, size, far):
+    """min c @ w over w >= y * x, shares of at least a fifth; and the best by hand."""
+    rng = np.random.default_rng(seed)
+    cost, high = rng.uniform(1, 5, 3).round(1), 1 + rng.uniform(0.1, 1, 3).round(1)
+    x, w, t = cp.Variable(3), cp.Variable(3), cp.Variable()
+    y = sl.Uncertain(3)
+    limits = [cp.multiply(y, x) <= w, x >= 0.2 * size, cp.sum(x) == size]
+    limits += [cost @ w <= t, x <= far, w <= far, t <= far]
+    box = {y: sl.sets.Box(np.ones(3), high)}
+    price = cost * high
+    best = 0.2 * size * price.sum() + 0.4 * size * price.min()
+    return sl.RobustProblem(cp.Minimize(t), limits, box), best
+
+
+@pytest.mark.parametrize(("size", "far"), [(0.01, 1e9), (1.0, 1e12)])
+def test_an_objective_next_to_nothing_beside_bounds_is_an_objective(
+    size, far, monkeypatch
+):
+    def worst(solver):
+        off = []
+        for seed in range(4):
+            problem, best = far_bounds(seed, size, far)
+            off.append(abs(problem.solve(solver=solver).objective / best - 1))
+        return max(off)
+
+    assert max(worst("BATCHED"), worst("CLARABEL")) < 2e-6
+    # The twin: what is left open in a solver's units is next to nothing as well.
+    monkeypatch.setattr("sublevel.conic.batched.solver.NEAR", np.inf)
+    assert worst("BATCHED") > 1e-4
