@@ -32,8 +32,9 @@ class Batched:
 
     All contexts share one ordering and one symbolic factorisation. What comes out is
     checked from the data, context by context; one that is not seen to be optimal, or to
-    have no solution, is tried again for more digits, and then goes to Clarabel. The answer at a context never depends on the
-    others. Needs numba: `pip install 'sublevel[fast]'`.
+    have no solution, is tried again for more digits, and then goes to Clarabel. The
+    answer at a context never depends on the others. Needs numba:
+    `pip install 'sublevel[fast]'`.
 
     Examples
     --------
